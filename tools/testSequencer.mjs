@@ -16,7 +16,7 @@ const first = [
   'apps/gateway/test/callers/callers.test.ts',
   'apps/gateway/test/callers/members.test.ts',
   'apps/notification/test/deliveries/retention.test.ts',
-  'apps/billing/test/invoicing/model.test.ts',
+  'apps/billing/test/invoices/model.test.ts',
   'tools/chaos/test/crashes.test.ts',
   'tools/chaos/test/kills.test.ts',
   'tools/chaos/test/year-kills.test.ts',

@@ -26,13 +26,13 @@ const longTests = [
   'tools/journeys/test/contract',
   'apps/billing/test/subscriptions/random/random',
   'apps/billing/test/subscriptions/courses',
-  'apps/billing/test/subscriptions/cycle/year',
+  'apps/billing/test/subscriptions/renewal/year',
   'apps/billing/test/subscriptions/usage/streams',
   'tools/chaos/test/year-kills',
   'tools/journeys/test/histories',
-  'apps/billing/test/invoicing/model',
-  'apps/billing/test/invoicing/races',
-  'apps/billing/test/invoicing/charging/callback-races',
+  'apps/billing/test/invoices/model',
+  'apps/billing/test/invoices/races',
+  'apps/billing/test/collection/callback-races',
   'apps/billing/test/pricing/price.test',
 ];
 /** How long a run of faults takes unless told otherwise, and each flood of an attack. */

@@ -6,20 +6,42 @@ import { importsOf, type Source, sources, srcFolders, workersOf } from './source
 
 const all = [...srcFolders, 'tools'].flatMap(folder => sources(folder));
 
-/** Files that import each other in a circle, each circle once. */
-function circles(of: readonly Source[]): string[] {
-  const arrows = new Map(of.map(source => [source.file, importsOf(source)]));
+type Arrows = ReadonlyMap<string, readonly string[]>;
+
+/** Circles of arrows, each once. */
+function circlesIn(arrows: Arrows): string[] {
   const done = new Set<string>();
   const found: string[] = [];
-  const visit = (file: string, above: readonly string[]): void => {
-    const at = above.indexOf(file);
-    if (at >= 0) found.push([...above.slice(at), file].join(' → '));
-    if (at >= 0 || done.has(file)) return;
-    for (const next of arrows.get(file) ?? []) visit(next, [...above, file]);
-    done.add(file);
+  const visit = (from: string, above: readonly string[]): void => {
+    const at = above.indexOf(from);
+    if (at >= 0) found.push([...above.slice(at), from].join(' → '));
+    if (at >= 0 || done.has(from)) return;
+    for (const next of arrows.get(from) ?? []) visit(next, [...above, from]);
+    done.add(from);
   };
-  for (const file of arrows.keys()) visit(file, []);
+  for (const from of arrows.keys()) visit(from, []);
   return found;
+}
+
+/** Files that import each other in a circle. */
+const circles = (of: readonly Source[]): string[] =>
+  circlesIn(new Map(of.map(source => [source.file, importsOf(source)])));
+
+/** The room of a file within its wing: a folder of the wing, or a file that lies in none; undefined outside of wings. */
+const innerRoom = (file: string) =>
+  /^((?:apps\/\w+|libs\/platform)\/src\/[\w-]+)\/([\w-]+)/.exec(file)?.slice(1, 3) ?? [];
+
+/** Rooms of one wing that import each other in a circle. */
+function innerCircles(of: readonly Source[]): string[] {
+  const arrows = new Map<string, string[]>();
+  for (const source of of) {
+    const [wing, room] = innerRoom(source.file);
+    const from = arrows.get(`${wing}/${room}`) ?? [];
+    if (room !== undefined) arrows.set(`${wing}/${room}`, from);
+    for (const [into, name] of importsOf(source).map(innerRoom))
+      if (into === wing && name !== room) from.push(`${into}/${name}`);
+  }
+  return circlesIn(arrows);
 }
 
 /** Rooms of which each may import all before it. */
@@ -46,19 +68,29 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     customers: [],
     gateways: ['customers'],
     pricing: [],
-    language: [],
     credits: ['pricing', 'customers'],
     discounts: ['pricing', 'customers'],
     tax: ['pricing', 'customers'],
-    mail: ['language'],
     usage: ['pricing', 'customers'],
-    invoicing: ['credits', 'discounts', 'tax', 'usage', 'pricing', 'gateways', 'customers'],
-    subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers', 'mail'],
-    documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
-    'test-clock': ['invoicing'],
-    search: ['subscriptions', 'invoicing', 'customers'],
-    tasks: ['subscriptions', 'invoicing', 'usage', 'discounts', 'credits', 'customers'],
-    portal: ['subscriptions', 'documents', 'invoicing', 'usage', 'credits', 'gateways', 'customers'],
+    invoices: ['credits', 'discounts', 'tax', 'usage', 'pricing', 'gateways', 'customers'],
+    refunds: ['invoices', 'credits', 'pricing', 'gateways', 'customers'],
+    collection: ['refunds', 'invoices', 'pricing', 'gateways', 'customers'],
+    documents: ['invoices', 'gateways', 'pricing'],
+    subscriptions: [
+      'documents',
+      'collection',
+      'invoices',
+      'usage',
+      'discounts',
+      'tax',
+      'gateways',
+      'pricing',
+      'customers',
+    ],
+    'test-clock': [],
+    search: ['subscriptions', 'invoices', 'customers'],
+    tasks: ['subscriptions', 'collection', 'invoices', 'usage', 'discounts', 'credits', 'customers'],
+    portal: ['subscriptions', 'documents', 'collection', 'invoices', 'usage', 'credits', 'gateways', 'customers'],
     migrations: [],
   },
 };
@@ -92,21 +124,45 @@ function unlisted(of: readonly Source[]): string[] {
   return [...new Set(folders)];
 }
 
+/** Wings whose rows are locked and written together: their tables are those of the first one. */
+const sameBooks = ['invoices', 'refunds', 'collection'];
+const isOfBooks = (wing: string, of: string) => of === sameBooks[0] && sameBooks.includes(wing);
+const wingOf = (file: string) => /^apps\/(?:catalog|billing)\/src\/([\w-]+)\//.exec(file)?.[1];
+
 /**
  * Imports of a wing's tables from another wing: verbs are the way to another wing's rows. In catalog a wing may import
  * the type of a row.
  */
 function foreignTables(of: readonly Source[]): string[] {
   return of.flatMap(source => {
-    const wing = /^apps\/(?:catalog|billing)\/src\/([\w-]+)\//.exec(source.file)?.[1];
+    const wing = wingOf(source.file);
     if (wing === undefined || wing === 'migrations') return [];
     const isType = (to: string) =>
       source.file.startsWith('apps/catalog/') &&
       new RegExp(`import type [^;]*${to.split('/').slice(-2).join('/').replace('.ts', '')}`).test(source.text);
     return importsOf(source)
-      .filter(to => new RegExp(`^apps/[\\w-]+/src/(?!${wing}/)[\\w-]+/tables\\.ts$`).test(to))
+      .filter(to => /\/(\w+-)?tables\.ts$/.test(to))
+      .filter(to => ![undefined, wing].includes(wingOf(to)) && !isOfBooks(wing, wingOf(to) ?? ''))
       .filter(to => !isType(to))
       .map(to => `${source.file} imports ${to}`);
+  });
+}
+
+/** Statements on a table of another wing, by its name in SQL text. */
+function foreignStatements(of: readonly Source[]): string[] {
+  const app = (file: string) => file.split('/')[1];
+  const owners = new Map(
+    of.flatMap(({ file, text }) =>
+      [...text.matchAll(/\btable<[^(]*\('(\w+)'/g)].map(([, name]) => [`${app(file)} ${name}`, wingOf(file) ?? '']),
+    ),
+  );
+  return of.flatMap(({ file, text }) => {
+    const wing = wingOf(file);
+    if (wing === undefined || wing === 'migrations') return [];
+    return [...text.matchAll(/\b(?:from|join|into|update)\s+([a-z_]+)/g)]
+      .map(([, name = '']) => ({ name, owner: owners.get(`${app(file)} ${name}`) }))
+      .filter(({ owner }) => owner !== undefined && owner !== wing && !isOfBooks(wing, owner))
+      .map(({ name }) => `${file} names ${name}`);
   });
 }
 
@@ -153,16 +209,26 @@ it('no wing or room is imported by one below it', () => {
   const planted = [
     { file: 'apps/catalog/src/products/x.ts', text: "import { plans } from '../plans/tables.js';" },
     { file: 'libs/platform/src/store/x.ts', text: "import { Bus } from '../bus/bus.js';" },
-    { file: 'apps/billing/src/pricing/x.ts', text: "import { invoiceView } from '../invoicing/views.js';" },
-    { file: 'apps/billing/src/gateways/x.ts', text: "import type { I } from '../invoicing/domain/invoice.js';" },
+    { file: 'apps/billing/src/pricing/x.ts', text: "import { invoiceView } from '../invoices/views.js';" },
+    { file: 'apps/billing/src/gateways/x.ts', text: "import type { I } from '../invoices/domain/invoice.js';" },
   ];
   expect(wrongArrows(planted)).toEqual([
     'apps/catalog/src/products/x.ts imports apps/catalog/src/plans/tables.ts',
     'libs/platform/src/store/x.ts imports libs/platform/src/bus/bus.ts',
-    'apps/billing/src/pricing/x.ts imports apps/billing/src/invoicing/views.ts',
-    'apps/billing/src/gateways/x.ts imports apps/billing/src/invoicing/domain/invoice.ts',
+    'apps/billing/src/pricing/x.ts imports apps/billing/src/invoices/views.ts',
+    'apps/billing/src/gateways/x.ts imports apps/billing/src/invoices/domain/invoice.ts',
   ]);
   expect(wrongArrows(all)).toEqual([]);
+});
+
+it('no rooms of a wing import each other in a circle', () => {
+  const planted = [
+    { file: 'apps/x/src/wing/a.ts', text: "import { b } from './b/c.js';" },
+    { file: 'apps/x/src/wing/b/c.ts', text: "import { d } from './d.js';" },
+    { file: 'apps/x/src/wing/b/d.ts', text: "import { a } from '../a.js';" },
+  ];
+  expect(innerCircles(planted)).toEqual(['apps/x/src/wing/a → apps/x/src/wing/b → apps/x/src/wing/a']);
+  expect(innerCircles(all)).toEqual([]);
 });
 
 it('every wing and room is in the table', () => {
@@ -173,13 +239,22 @@ it('every wing and room is in the table', () => {
 it('a wing imports the verbs of another, never its tables', () => {
   const planted = [
     { file: 'apps/catalog/src/plans/x.ts', text: "import { metrics } from '../metrics/tables.js';" },
-    { file: 'apps/billing/src/invoicing/x.ts', text: "import type { Gateway } from '../gateways/tables.js';" },
+    { file: 'apps/billing/src/invoices/x.ts', text: "import type { Gateway } from '../gateways/tables.js';" },
   ];
   expect(foreignTables(planted)).toEqual([
     'apps/catalog/src/plans/x.ts imports apps/catalog/src/metrics/tables.ts',
-    'apps/billing/src/invoicing/x.ts imports apps/billing/src/gateways/tables.ts',
+    'apps/billing/src/invoices/x.ts imports apps/billing/src/gateways/tables.ts',
   ]);
   expect(foreignTables(all)).toEqual([]);
+});
+
+it('no statement is on a table of another wing', () => {
+  const planted = [
+    { file: 'apps/billing/src/gateways/tables.ts', text: "export const gateways = table<Gateway>('gateways', {});" },
+    { file: 'apps/billing/src/credits/x.ts', text: "'select 1 from gateways where merchant_id = $1'" },
+  ];
+  expect(foreignStatements(planted)).toEqual(['apps/billing/src/credits/x.ts names gateways']);
+  expect(foreignStatements(all)).toEqual([]);
 });
 
 it('no lib imports one above it', () => {

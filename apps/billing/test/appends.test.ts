@@ -10,7 +10,7 @@ const src = path.join(import.meta.dirname, '../src');
  * read may change before they commit, so it may only be what another command could change right after them, too.
  */
 const decides: Record<string, { index: string; reads: string }> = {
-  'invoicing/drafts/invoice-drafts.ts newInvoice': {
+  'invoices/operations/invoice-drafts.ts newInvoice': {
     index: 'invoices_pkey',
     reads: 'user, gateway and plans, which are read again when the draft is finished or are snapshots',
   },

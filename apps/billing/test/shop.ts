@@ -19,7 +19,7 @@ import {
   User,
 } from '@recur/contracts';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
-import { addMain } from '../src/credits/verbs.js';
+import { addMain } from '../src/credits/spending.js';
 import { billing } from '../src/service.js';
 
 /** Every state of an invoice, deleted drafts and cleared payments included. */

@@ -73,7 +73,7 @@ describe('pure code', () => {
       .filter(folder => /^[\w-]+\/src\/([\w-]+\/)*domain$/.test(folder) || folder === 'billing/src/pricing')
       .map(folder => join('apps', folder));
     expect(domains).toEqual(expect.arrayContaining(['apps/catalog/src/domain', 'apps/catalog/src/plans/domain']));
-    expect(domains).toEqual(expect.arrayContaining(['apps/billing/src/invoicing/domain', 'apps/billing/src/pricing']));
+    expect(domains).toEqual(expect.arrayContaining(['apps/billing/src/invoices/domain', 'apps/billing/src/pricing']));
     for (const folder of domains) expect(sources(folder).length).toBeGreaterThan(0);
     expect(domains.flatMap(folder => problems(folder, allowed))).toEqual([]);
   });

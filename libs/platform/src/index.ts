@@ -43,6 +43,7 @@ export {
   startService,
   type Worker,
 } from './service/service.js';
+export { joined, type Wing } from './service/wing.js';
 export {
   type Aggregate,
   type AggregateOf,

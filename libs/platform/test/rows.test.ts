@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { binaryArrays } from '../src/store/fast/binary-arrays.js';
-import { plainArrays } from '../src/store/plain.js';
+import { plainArrays } from '../src/store/paths.js';
 import { createPool } from '../src/store/pool.js';
 import {
   document,

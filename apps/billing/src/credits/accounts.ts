@@ -4,17 +4,30 @@ import {
   creditAccountType,
   creditDetail,
   creditTransactionType,
+  type ExportRow,
   emptyOf,
   type In,
   listCreditAccounts,
   listCreditTransactions,
   MerchantMember,
+  majorUnits,
   nameOfCode,
 } from '@recur/contracts';
-import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
-import { usersByEmail, usersById } from '../customers/users.js';
+import {
+  type Caller,
+  type Condition,
+  Db,
+  each,
+  given,
+  Handle,
+  type Reader,
+  type SliceAt,
+  type Sliced,
+  sorted,
+} from '@recur/platform';
+import { buyerColumns, usersByEmail, usersById, usersOfRows } from '../customers/users.js';
 import type { AccountRow, Transaction } from './domain/account.js';
-import { withTerms } from './lookup.js';
+import { withTerms } from './spending.js';
 import { creditAccounts, creditTransactions } from './tables.js';
 import { creditAccountView, creditTransactionView } from './views.js';
 
@@ -118,5 +131,39 @@ async function shownTransactions(reader: Reader, rows: readonly Transaction[]): 
       creditAccount: 'id' in account ? { ...account, user: null } : null,
       user,
     };
+  });
+}
+
+/** The next transactions of credit/credit_transaction_list, newest first, as rows of an export. */
+export function exportedCredits(
+  db: Db,
+  caller: Caller,
+  input: In<typeof listCreditTransactions>,
+  at: SliceAt,
+): Promise<Sliced<ExportRow<'CreditTransactionExport'>>> {
+  return db.read(caller, async reader => {
+    const where = await transactionsWhere(reader, input);
+    const { rows, next } = await reader.slice({ from: creditTransactions, where, by: ['createTime', 'id'], ...at });
+    const users = await usersOfRows(reader, rows);
+    const shown = rows.map(row => {
+      const { deltaAmount, deltaCurrencyAmount, creditAmountBefore, creditAmountAfter } = creditTransactionView(row);
+      return {
+        TransactionId: row.transactionId,
+        AccountType: row.accountType,
+        TransactionType: row.move,
+        Currency: row.currency,
+        Amount: majorUnits(deltaCurrencyAmount, row.currency),
+        CreditsBefore: creditAmountBefore,
+        Credits: deltaAmount,
+        CreditsAfter: creditAmountAfter,
+        Name: row.name,
+        Description: row.description,
+        By: row.by,
+        InvoiceId: row.invoiceId,
+        CreateTime: row.createTime,
+        ...buyerColumns(row.userId, users.get(row.userId)),
+      };
+    });
+    return { rows: shown, next };
   });
 }

@@ -2,10 +2,9 @@ import { Controller } from '@nestjs/common';
 import { creditAccountType, editCreditConfig, type In, listCreditConfigs, newCreditConfig } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
-import { creditConfig } from './aggregates.js';
 import type { AccountType, CreditConfig } from './domain/config.js';
 import { creditConfigs } from './tables.js';
-import { creditConfigView, type Totals } from './views.js';
+import { creditConfig, creditConfigView, type Totals } from './views.js';
 
 /** Settings of credit accounts, one per type and currency. */
 @Controller()

@@ -3,11 +3,10 @@ import { decrementPromoCredit, type In, incrementPromoCredit } from '@recur/cont
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertUser, findUser } from '../customers/users.js';
-import { creditAccount } from './aggregates.js';
 import type { Account, Transaction } from './domain/account.js';
-import { lockAccount, openAccount, postTo } from './ledger.js';
+import { lockAccount, openAccount, postTo } from './spending.js';
 import { creditTransactions } from './tables.js';
-import { creditAccountView, creditTransactionView } from './views.js';
+import { creditAccount, creditAccountView, creditTransactionView } from './views.js';
 
 type Input = In<typeof incrementPromoCredit>;
 

@@ -1,11 +1,9 @@
 import { creditTransactionType } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
-import type { Account } from './domain/account.js';
-import { creditRechargeLifecycle, type Recharge } from './domain/recharge.js';
-import { openAccount, postTo } from './ledger.js';
+import { type Account, creditRechargeLifecycle, type Recharge } from './domain/account.js';
+import { addMain, openAccount, postTo } from './spending.js';
 import { creditAccounts, creditRecharges } from './tables.js';
-import { addMain } from './verbs.js';
 
 // Verbs about recharges for the wing that makes their invoices. They write no log entry.
 

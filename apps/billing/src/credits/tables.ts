@@ -1,8 +1,7 @@
 import { document, flag, int, integer, money, table, text } from '@recur/platform';
 import { creditMoves } from '../pricing/credit.js';
-import type { AccountRow, Transaction } from './domain/account.js';
+import { type AccountRow, creditRechargeLifecycle, type Recharge, type Transaction } from './domain/account.js';
 import type { AccountType, CreditConfig } from './domain/config.js';
-import { creditRechargeLifecycle, type Recharge } from './domain/recharge.js';
 
 const among = (column: string, values: readonly string[]) =>
   `${column} in (${values.map(value => `'${value}'`).join(', ')})`;

@@ -1,7 +1,8 @@
 import * as contract from '@recur/contracts';
-import type { Account, Transaction } from './domain/account.js';
-import { type AccountType, type CreditConfig, worthOf } from './domain/config.js';
-import type { Recharge } from './domain/recharge.js';
+import { type AggregateOf, aggregate } from '@recur/platform';
+import type { Account, AccountRow, Recharge, Transaction } from './domain/account.js';
+import { type AccountType, type CreditConfig, termsOf, worthOf } from './domain/config.js';
+import { creditAccounts, creditConfigs } from './tables.js';
 
 const emptyAccount = contract.emptyOf(contract.CreditAccount);
 const emptyTransaction = contract.emptyOf(contract.CreditTransaction);
@@ -121,3 +122,30 @@ export function creditRechargeView(recharge: Recharge): contract.CreditRecharge 
     paymentAmount: String(amount),
   };
 }
+
+type Updated = 'credit.account.updated';
+type Configured = 'credit.config.created' | 'credit.config.updated';
+
+export const creditAccount: AggregateOf<Updated, AccountRow, Account, contract.CreditAccount> = aggregate({
+  name: 'creditAccount',
+  title: 'CreditAccount',
+  events: contract.events,
+  table: creditAccounts,
+  key: 'creditId',
+  load: async (loader, row: AccountRow): Promise<Account> => {
+    const config = await loader.find(creditConfigs, { type: row.type, currency: row.currency });
+    return { ...row, terms: termsOf(config) };
+  },
+  ids: ({ userId }) => ({ userId }),
+  view: account => creditAccountView(account),
+});
+
+export const creditConfig: AggregateOf<Configured, CreditConfig, CreditConfig, contract.CreditConfig> = aggregate({
+  name: 'creditConfig',
+  title: 'CreditConfig',
+  events: contract.events,
+  table: creditConfigs,
+  key: 'configId',
+  target: ({ configId, type, currency }) => `${configId}-${type}-${currency}`,
+  view: config => creditConfigView(config),
+});

@@ -117,3 +117,18 @@ export async function findUsers(
   );
   return new Map(found.flatMap(([name, id]) => (id === undefined ? [] : [[name, id] as const])));
 }
+
+/** The columns of exports that name a user; the id alone where there is no copy of it. */
+export function buyerColumns(userId: number, user: User | undefined) {
+  return {
+    UserId: userId,
+    Email: user?.email ?? '',
+    FirstName: user?.firstName ?? '',
+    LastName: user?.lastName ?? '',
+    ExternalUserId: user?.externalUserId ?? '',
+  };
+}
+
+/** The users of rows, each read once. */
+export const usersOfRows = (reader: Reader, rows: readonly { userId: number }[]): Promise<ReadonlyMap<number, User>> =>
+  usersById(reader, [...new Set(rows.map(({ userId }) => userId))]);

@@ -10,7 +10,7 @@ import {
   userDiscountStatus,
 } from '@recur/contracts';
 import { type Caller, type Condition, Db, given, Handle, type Reader, sorted } from '@recur/platform';
-import { plansById } from '../customers/plans.js';
+import { plansById } from '../customers/catalog.js';
 import { usersByEmail, usersById } from '../customers/users.js';
 import type { Discount } from './domain/discount.js';
 import { discounts, userDiscounts } from './tables.js';

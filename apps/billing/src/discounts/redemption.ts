@@ -9,11 +9,10 @@ import {
   fitsPlan,
   type Refused,
 } from '../pricing/discount.js';
-import { discountOf, lockCode } from './codes.js';
 import * as domain from './domain/discount.js';
-import type { DiscountUse } from './domain/use.js';
+import type { DiscountUse } from './domain/generated.js';
 import { discounts, generatedCodes, userDiscounts } from './tables.js';
-import { type Application, addUse, cyclesOf, rollBack, usesBy } from './uses.js';
+import { type Application, addUse, cyclesOf, discountOf, lockCode, rollBack, usesBy } from './uses.js';
 import { discountView } from './views.js';
 
 // Verbs for other wings. They write no log entry: the command that calls them does.

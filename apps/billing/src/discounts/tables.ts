@@ -1,6 +1,6 @@
 import { document, flag, int, integer, integers, money, optionalDocument, table, text } from '@recur/platform';
 import { type Discount, discountLifecycle, type PlanGroup } from './domain/discount.js';
-import type { DiscountUse } from './domain/use.js';
+import type { DiscountUse } from './domain/generated.js';
 
 const among = (column: string, values: readonly string[]) =>
   `${column} in (${values.map(value => `'${value}'`).join(', ')})`;

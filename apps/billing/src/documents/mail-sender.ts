@@ -1,24 +1,32 @@
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Controller, Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { emptyOf, type In, InvoiceMerchant, sendInvoiceEmail } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import {
+  type Caller,
   CLOCK,
   type Clock,
   CONFIG,
   Db,
   fetchedWork,
+  Handle,
   LOG,
   type Log,
   systemCaller,
+  type Tx,
   type Work,
   type WorkItem,
 } from '@recur/platform';
 import { type Envelope, htmlOf, type MailTransport, mailboxOf, type Outcome, transportOf } from '@recur/platform/mail';
 import type { Config } from '../config.js';
-import { markSent } from '../invoicing/finish/sent.js';
-import { type Mail, pendingMail, recordAttempt } from '../mail/attempts.js';
-import { MAIL_WORK } from '../mail/outbox.js';
+import { type NoticeFacts, Notices, type Occasion } from '../invoices/notices.js';
+import { buyerNow } from '../invoices/parties.js';
+import { markSent, settingsOf } from '../invoices/settings.js';
+import type { InvoiceState } from '../invoices/state.js';
+import { invoiceView } from '../invoices/views.js';
+import { DocumentReader } from './documents.js';
 import { Logos } from './logos.js';
-import { DocumentReader } from './reader.js';
+import { type MailKind, mailAbout } from './mail-content.js';
+import { assertNotFlooded, MAIL_WORK, type Mail, MailOutbox, pendingMail, recordAttempt } from './mail-outbox.js';
 import { DocumentRenderer } from './renderer.js';
 
 /** The e-mails that one replica sends at once, and the time that they may take together. */
@@ -116,4 +124,58 @@ function reasonOf(error: unknown): string {
   if (error instanceof Rejected) return error.message;
   const [reason = ''] = error instanceof Error ? error.message.split('\n') : [];
   return `The PDF could not be made: ${reason.slice(0, 200)}`;
+}
+
+@Controller()
+export class InvoiceMails {
+  constructor(
+    private readonly db: Db,
+    private readonly reader: DocumentReader,
+    private readonly outbox: MailOutbox,
+  ) {}
+
+  @Handle(sendInvoiceEmail)
+  send({ invoiceId }: In<typeof sendInvoiceEmail>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const { invoice, kind, seller, buyer } = await this.reader.invoiceOf(tx, invoiceId);
+      // the address of now, not the one of the document
+      const user = invoice.userAccount ?? buyer;
+      if (user === null) throw new Rejected('user_not_found');
+      await assertNotFlooded(tx, user.email);
+      await this.outbox.queue(tx, mailAbout(kind, invoice, seller, user));
+      tx.log(`Invoice(${invoiceId})`, 'SendEmail', { invoiceId, userId: invoice.userId });
+      return {};
+    });
+  }
+}
+
+const kinds: Record<Occasion, MailKind> = {
+  issued: 'invoice',
+  paid: 'invoice',
+  credited: 'credit_note',
+  paymentFailed: 'payment_failed',
+  needsAction: 'needs_action',
+  lastNotice: 'last_notice',
+};
+const emptyMerchant = emptyOf(InvoiceMerchant);
+
+/** Writes the e-mails about documents that nobody asked for one by one, unless the merchant has switched them off. */
+@Injectable()
+export class NoticeMails {
+  constructor(
+    notices: Notices,
+    private readonly outbox: MailOutbox,
+  ) {
+    notices.register((tx, occasion, document, facts) => this.write(tx, occasion, document, facts));
+  }
+
+  private async write(tx: Tx, occasion: Occasion, document: InvoiceState, facts: NoticeFacts): Promise<void> {
+    if (!this.outbox.isConfigured || !(await settingsOf(tx)).invoiceEmail) return;
+    // the address of now, not the one of the document
+    const user = (await buyerNow(tx, document.userId)) ?? document.buyer;
+    if (user) {
+      const mail = mailAbout(kinds[occasion], invoiceView(document), document.seller ?? emptyMerchant, user, facts);
+      await this.outbox.queue(tx, mail);
+    }
+  }
 }

@@ -10,14 +10,21 @@ import {
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import type { Config } from '../config.js';
-import { gatewayAggregate } from './aggregates.js';
-import { GatewayAnswers } from './answers.js';
-import { blankSettings, type Gateway, hasDefault, WIRE_TRANSFER } from './domain/gateway.js';
-import { type GatewayKind, kindOf, setupKind, setupKinds, wireTransfer } from './domain/kinds.js';
-import { allGateways } from './lookup.js';
-import { addRoute } from './routes.js';
+import { GatewayAnswers } from './credentials.js';
+import {
+  blankSettings,
+  type Gateway,
+  type GatewayKind,
+  hasDefault,
+  kindOf,
+  setupKind,
+  setupKinds,
+  WIRE_TRANSFER,
+  wireTransfer,
+} from './domain/gateway.js';
+import { addRoute, allGateways } from './gateway-index.js';
 import { gateways } from './tables.js';
-import { kindView, MASK } from './views.js';
+import { gatewayAggregate, kindView, MASK } from './views.js';
 
 type Settings = Omit<In<typeof editGateway>, 'gatewayId' | 'gatewayLogo'>;
 

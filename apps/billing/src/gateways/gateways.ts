@@ -11,11 +11,11 @@ import {
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
-import { gatewayAggregate } from './aggregates.js';
-import { GatewayAnswers } from './answers.js';
+import { GatewayAnswers } from './credentials.js';
 import { type Gateway, hasDefault, WIRE_TRANSFER } from './domain/gateway.js';
-import { allGateways } from './lookup.js';
+import { allGateways } from './gateway-index.js';
 import { gateways } from './tables.js';
+import { gatewayAggregate } from './views.js';
 
 @Controller()
 export class Gateways {

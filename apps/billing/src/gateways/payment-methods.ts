@@ -1,21 +1,14 @@
 import { Controller } from '@nestjs/common';
-import {
-  deletePaymentMethod,
-  getPaymentMethod,
-  type In,
-  listPaymentMethods,
-  newPaymentMethod,
-  type PaymentMethod,
-} from '@recur/contracts';
+import { deletePaymentMethod, getPaymentMethod, type In, newPaymentMethod, type PaymentMethod } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { assertUser, type Customer, findUser } from '../customers/users.js';
 import type { MethodAnswer, MethodRequest, SavedMethod } from './adapters/adapter.js';
-import { GatewayAdapters } from './adapters/registry.js';
-import { GatewayAnswers } from './answers.js';
+import { GatewayAdapters } from './adapters/adapters.js';
 import { announceMethod, type UserAtGateway } from './chargeable.js';
+import { GatewayAnswers } from './credentials.js';
 import { usableGateway } from './domain/gateway.js';
-import { allGateways, getGateway } from './lookup.js';
+import { allGateways, getGateway } from './gateway-index.js';
 import { gatewayUsers, type PaymentMethodRow, paymentMethods } from './tables.js';
 
 const methodsPerUser = 50;
@@ -104,23 +97,6 @@ export class PaymentMethods {
     return answer;
   }
 
-  @Handle(listPaymentMethods)
-  list({ gatewayId, userId, paymentId }: In<typeof listPaymentMethods>, caller: Caller) {
-    return this.db.read(caller, async reader => {
-      // payments are invoicing's; this wing reads the one column that names their user
-      const [payment] =
-        userId === 0 && paymentId !== ''
-          ? await reader.query('select user_id from payments where merchant_id = $1 and payment_id = $2', [
-              reader.merchantId,
-              paymentId,
-            ])
-          : [];
-      const where = { gatewayId, userId: userId || Number(payment?.user_id ?? 0) };
-      const rows = await reader.all(paymentMethods, where, 'order by create_time desc, method_id desc');
-      return { methodList: rows.map(methodView) };
-    });
-  }
-
   private adapterOf(gatewayId: number, gatewayName: string) {
     const adapter = this.adapters.of(gatewayName);
     if (adapter) return adapter;
@@ -129,6 +105,12 @@ export class PaymentMethods {
       `Gateway ${gatewayId} is ${gatewayName}: it saves no payment methods`,
     );
   }
+}
+
+/** The saved methods of a user at a gateway as the API shows them, newest first. */
+export async function methodsOf(reader: Reader, at: UserAtGateway): Promise<PaymentMethod[]> {
+  const rows = await reader.all(paymentMethods, at, 'order by create_time desc, method_id desc');
+  return rows.map(methodView);
 }
 
 export type SavedAnswer = Extract<MethodAnswer, { is: 'saved' }>;

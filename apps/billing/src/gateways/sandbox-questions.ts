@@ -2,11 +2,10 @@ import { Controller } from '@nestjs/common';
 import { type In, sandboxQuestion } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, systemCaller } from '@recur/platform';
-import { GatewayAdapters } from './adapters/registry.js';
+import { GatewayAdapters } from './adapters/adapters.js';
 import { Sandbox } from './adapters/sandbox.js';
-import { GatewayAnswers } from './answers.js';
-import { getGateway } from './lookup.js';
-import { merchantOfGateway } from './routes.js';
+import { GatewayAnswers } from './credentials.js';
+import { getGateway, merchantOfGateway } from './gateway-index.js';
 
 /** The page of the sandbox gateway on which a user answers the question of a charge. */
 @Controller()

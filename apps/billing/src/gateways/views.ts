@@ -1,6 +1,7 @@
 import * as contract from '@recur/contracts';
-import { blankSettings, type Gateway } from './domain/gateway.js';
-import { type GatewayKind, kindOf } from './domain/kinds.js';
+import { type AggregateOf, aggregate } from '@recur/platform';
+import { blankSettings, type Gateway, type GatewayKind, kindOf } from './domain/gateway.js';
+import { gateways } from './tables.js';
 
 const emptyGateway = contract.emptyOf(contract.Gateway);
 const emptyBank = contract.emptyOf(contract.GatewayBank);
@@ -63,4 +64,17 @@ const kindFields = ({ description, website, keyName, secretName, paymentTypes }:
   autoChargeEnabled: paymentTypes.some(({ autoCharge }) => autoCharge),
   defaultGatewayPaymentType: paymentTypes[0] ?? null,
   gatewayPaymentTypes: [...paymentTypes],
+});
+
+type Event = 'gateway.created' | 'gateway.updated';
+
+/** A gateway. Its events leave the bank account out: other services must not see it. */
+export const gatewayAggregate: AggregateOf<Event, Gateway, Gateway, contract.Gateway> = aggregate({
+  name: 'gateway',
+  title: 'Gateway',
+  events: contract.events,
+  table: gateways,
+  key: 'gatewayId',
+  target: ({ gatewayId, gatewayName }) => `${gatewayId}-${gatewayName}`,
+  view: gateway => gatewayView(gateway),
 });

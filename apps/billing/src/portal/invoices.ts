@@ -1,14 +1,79 @@
-import { Controller } from '@nestjs/common';
-import { type In, invoiceStatus, listInvoices, portalInvoiceDetail, portalInvoiceList } from '@recur/contracts';
-import { type Caller, Db, Handle } from '@recur/platform';
-import { InvoiceList } from '../invoicing/lists/invoice-list.js';
-import { userOf } from './caller.js';
-import { Handlers } from './handlers.js';
-import { ShownInvoices } from './shown-invoice.js';
+import { Controller, Injectable } from '@nestjs/common';
+import {
+  emptyOf,
+  GatewayBank,
+  type In,
+  type Invoice,
+  invoiceStatus,
+  listInvoices,
+  type PortalTransfer,
+  portalInvoiceDetail,
+  portalInvoiceList,
+} from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Reader } from '@recur/platform';
+import { sepaPayload } from '../documents/pdf/payment.js';
+import { GatewayAnswers } from '../gateways/credentials.js';
+import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
+import { findGateway } from '../gateways/gateway-index.js';
+import { collectingOf, invoiceWithNotes } from '../invoices/lists/details.js';
+import { InvoiceList } from '../invoices/lists/invoice-list.js';
+import { explanationOf } from '../invoices/operations/credit-notes.js';
+import type { InvoiceState } from '../invoices/state.js';
+import { explanationView, invoiceAggregate } from '../invoices/views.js';
+import { zoneOf } from '../subscriptions/find.js';
+import { Handlers, userOf } from './handlers.js';
 
 const { processing, paid, failed, cancelled, reversed } = invoiceStatus;
 /** All but drafts. */
 const finished = [processing, paid, failed, cancelled, reversed];
+
+/** Finished invoices as their users see them. */
+@Injectable()
+export class ShownInvoices {
+  constructor(private readonly answers: GatewayAnswers) {}
+
+  /** A finished invoice. Throws Rejected `invoice_not_found`, for a draft too. */
+  async state(reader: Reader, invoiceId: string): Promise<InvoiceState> {
+    const where = { invoiceId, kind: 'invoice' as const, deletedTime: 0 };
+    const invoice = await reader.get(invoiceAggregate, where, 'invoice_not_found');
+    if (invoice.status === 'pending') throw new Rejected('invoice_not_found');
+    return invoice;
+  }
+
+  /** The user's finished invoice; another's is as unknown. */
+  async ownState(reader: Reader, invoiceId: string, userId: number): Promise<InvoiceState> {
+    const invoice = await this.state(reader, invoiceId);
+    if (invoice.userId !== userId) throw new Rejected('invoice_not_found');
+    return invoice;
+  }
+
+  /** The invoice with its explanation, credit notes and how it is paid. */
+  async shown(reader: Reader, state: InvoiceState) {
+    const [{ invoice, creditNotes }, collecting, transfer, zone] = await Promise.all([
+      invoiceWithNotes(reader, state.invoiceId),
+      collectingOf(reader, state),
+      this.transferOf(reader, state),
+      state.subscriptionId === '' ? undefined : zoneOf(reader, state.subscriptionId),
+    ]);
+    return {
+      invoice,
+      creditNotes: creditNotes.filter(({ number }) => number !== ''),
+      explanation: explanationView(explanationOf(state)),
+      collecting,
+      transfer: transfer && withQr(transfer, invoice),
+      timeZone: zone || state.seller?.timeZone || '',
+    };
+  }
+
+  /** The account that an open invoice awaits a transfer on; null for none. */
+  private async transferOf(reader: Reader, { status, gatewayId, currency, number }: InvoiceState) {
+    if (status !== 'processing') return null;
+    const gateway = await findGateway(reader, gatewayId);
+    if (gateway?.gatewayName !== WIRE_TRANSFER) return null;
+    return { bank: { ...emptyBank, ...this.answers.bank(gateway) }, reference: number, currency };
+  }
+}
 
 /** Invoices of the calling user. */
 @Controller()
@@ -32,4 +97,13 @@ export class OwnInvoices {
       return portalInvoiceDetail.output.parse(await this.invoices.shown(reader, invoice));
     });
   }
+}
+
+const emptyBank = emptyOf(GatewayBank);
+
+function withQr(transfer: Omit<PortalTransfer, 'amount' | 'qr'>, { amountDue }: Invoice): PortalTransfer {
+  const { bank, currency, reference } = transfer;
+  const { accountHolder: name, iban, bic } = bank;
+  const qr = sepaPayload({ name, iban, bic, currency, amount: BigInt(amountDue), reference });
+  return { ...transfer, amount: amountDue, qr: qr ?? '' };
 }

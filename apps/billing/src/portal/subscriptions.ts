@@ -1,9 +1,13 @@
 import { Controller } from '@nestjs/common';
 import {
+  createSubscription,
   type In,
   listSubscriptions,
   portalCancelAtPeriodEnd,
   portalChangeDueDay,
+  portalCreatePreview,
+  portalCreateSubmit,
+  portalGatewayList,
   portalNextInvoice,
   portalPendingUpdateCancel,
   portalResume,
@@ -12,19 +16,22 @@ import {
   portalUpdatePreview,
   portalUpdateSubmit,
   previewChange,
+  previewSubscription,
   submitChange,
 } from '@recur/contracts';
 import { type Caller, Db, Handle } from '@recur/platform';
-import { PendingUpdates } from '../subscriptions/changes/pending-updates.js';
-import { ChangePreview } from '../subscriptions/changes/preview.js';
-import { ChangeSubmit } from '../subscriptions/changes/submit.js';
-import { DueDays } from '../subscriptions/cycle/due-day.js';
-import { Cancelling } from '../subscriptions/endings/cancel.js';
+import { Gateways } from '../gateways/gateways.js';
+import { PendingUpdates } from '../subscriptions/change/pending-updates.js';
+import { ChangePreview } from '../subscriptions/change/preview.js';
+import { ChangeSubmit } from '../subscriptions/change/submit.js';
+import { Cancelling } from '../subscriptions/course/cancel.js';
+import { DueDays } from '../subscriptions/course/course.js';
+import { Subscribing } from '../subscriptions/create/create.js';
+import { SubscribingPreview } from '../subscriptions/create/preview.js';
 import { assertOwnSubscription } from '../subscriptions/find.js';
 import { NextInvoicePreview } from '../subscriptions/reads/next-invoice.js';
 import { SubscriptionReads } from '../subscriptions/reads/subscriptions.js';
-import { userOf } from './caller.js';
-import { Handlers } from './handlers.js';
+import { Handlers, userOf } from './handlers.js';
 
 type Key = In<typeof portalCancelAtPeriodEnd>;
 
@@ -107,3 +114,32 @@ export class OwnSubscriptions {
 }
 
 const named = ({ subscriptionId }: Key) => ({ subscriptionId, userId: 0, productId: 0 });
+
+/** The checkout: as the merchant's operations, of the calling user, and without what only a merchant decides. */
+@Controller()
+export class Buying {
+  constructor(
+    private readonly db: Db,
+    private readonly handlers: Handlers,
+  ) {}
+
+  @Handle(portalGatewayList)
+  async gatewayList(_input: In<typeof portalGatewayList>, caller: Caller) {
+    userOf(caller);
+    return portalGatewayList.output.parse({ gateways: await this.handlers.of(Gateways).offered(caller) });
+  }
+
+  @Handle(portalCreatePreview)
+  async preview(input: In<typeof portalCreatePreview>, caller: Caller) {
+    const asked = previewSubscription.input.parse({ ...input, userId: userOf(caller) });
+    return portalCreatePreview.output.parse(await this.handlers.of(SubscribingPreview).explained(asked, caller));
+  }
+
+  @Handle(portalCreateSubmit)
+  submit(input: In<typeof portalCreateSubmit>, caller: Caller) {
+    const asked = createSubscription.input.parse({ ...input, userId: userOf(caller) });
+    return this.db.write(caller, async tx =>
+      portalCreateSubmit.output.parse(await this.handlers.of(Subscribing).created(tx, asked, caller)),
+    );
+  }
+}

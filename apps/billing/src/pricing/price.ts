@@ -1,6 +1,6 @@
 import { type Issue, invalid, isSafe, Rejected, sum } from '@recur/kernel';
+import { type PromoTerms, promoOn } from './credit.js';
 import { type DiscountTerms, discountOn } from './discount.js';
-import { type PromoTerms, promoOn } from './promo.js';
 import { at, positive, reduceOver, subtract } from './shares.js';
 import { commonPercentage, ppmOf, type TaxGroup, type TaxRate, taxesOn } from './tax.js';
 

@@ -1,5 +1,5 @@
 import { invalid, ratio, sum } from '@recur/kernel';
-import { promoReturned } from './promo.js';
+import { promoReturned } from './credit.js';
 import { at, greater, lesser, positive, shareOfLeft } from './shares.js';
 import type { TaxCategory } from './tax.js';
 

@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { type In, type Invoice, keySearch, type Out, type User, usersByKey } from '@recur/contracts';
-import { type Caller, Db, Handle, Questions, type Reader } from '@recur/platform';
+import { type Caller, Db, Handle, Questions, type Reader, type Wing } from '@recur/platform';
 import { usersById } from '../customers/users.js';
-import { invoicesNamed, moneyNamed } from '../invoicing/lists/named.js';
+import { invoicesNamed, moneyNamed } from '../invoices/lists/details.js';
 import { ownerOf } from '../subscriptions/find.js';
 
 const limits = { users: 20 } as const;
@@ -54,3 +54,6 @@ async function documentsFor(reader: Reader, key: string): Promise<Documents> {
 
 const typeOf = ({ originalPaymentInvoice }: Invoice) =>
   originalPaymentInvoice ? ('creditNote' as const) : ('invoice' as const);
+
+/** The search field over users, invoices, subscriptions, payments and refunds. */
+export const searchWing: Wing = { controllers: [KeySearch] };

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Plan, PlanSnapshot } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
-import type { BillItem } from '../invoicing/composed/domain/bill.js';
-import type { InvoiceState } from '../invoicing/state.js';
+import type { BillItem } from '../invoices/domain/items.js';
+import type { InvoiceState } from '../invoices/state.js';
 import { samePrice, usagePrice } from '../pricing/usage.js';
 import { chargeIn, type PlanTerms } from '../usage/domain/facts.js';
+import * as usage from '../usage/rating.js';
 import { planTerms, SubscriptionFacts } from '../usage/subscription-facts.js';
-import * as usage from '../usage/verbs.js';
 import type { PeriodRow } from './domain/periods.js';
 import type { Subscription } from './domain/subscription.js';
 import { subscriptionPeriods } from './tables.js';

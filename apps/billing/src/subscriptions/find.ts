@@ -1,9 +1,8 @@
 import { invalid, Rejected } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
-import { subscriptionAggregate } from './aggregate.js';
-import { isLive } from './domain/lifecycle.js';
-import type { Subscription } from './domain/subscription.js';
+import { isLive, type Subscription } from './domain/subscription.js';
 import { subscriptions } from './tables.js';
+import { subscriptionAggregate } from './views.js';
 
 /** How an input names a subscription: by its id, else as that of a user to a product. */
 export interface SubscriptionKey {

@@ -1,10 +1,13 @@
+import { Injectable } from '@nestjs/common';
 import type { IntervalUnit } from '@recur/contracts';
-import type { Tx } from '@recur/platform';
-import { sellsUsage } from './arrears.js';
-import { endsWithPeriod } from './domain/cycle.js';
+import { type Tx, type Work, work } from '@recur/platform';
+import type { InvoiceState } from '../invoices/state.js';
+import { invoiceAggregate } from '../invoices/views.js';
+import { Arrears, hasUsage, sellsUsage } from './arrears.js';
 import { intervalOf } from './domain/items.js';
+import { isUnannounced } from './domain/price-entry.js';
+import { endsWithPeriod } from './domain/renewal.js';
 import { planOf, type Subscription } from './domain/subscription.js';
-import { isUnannounced } from './prices/domain/entry.js';
 
 /** Kind of due work: one item per subscription, due at the next thing that has to happen to it. */
 export const NEXT = 'subscription.next';
@@ -40,3 +43,26 @@ export const makeTime = (sub: Subscription): number =>
   Math.max(sub.currentPeriodEnd - leadOf(sub), sub.currentPeriodStart);
 
 const nextDue = (sub: Subscription): number => (endsWithPeriod(sub) ? sub.currentPeriodEnd : makeTime(sub));
+
+/** Kind of due work: the limits of an invoice's period are kept, as they are once it is paid; the key is its id. */
+const KEEP_LIMITS = 'usage.snapshot';
+
+/** Schedules that the limits of a paid invoice's period are kept, where it has any. */
+export function keepLimitsOf(tx: Tx, { invoiceId, billReason, billed }: InvoiceState): void {
+  if (billReason === 'onetime' || !billed?.planSnapshot) return;
+  if (hasUsage(billed.planSnapshot)) tx.schedule(KEEP_LIMITS, invoiceId, tx.now);
+}
+
+/** Keeps the limits of paid invoices. It comes after the payment is committed: the first one makes the subscription live. */
+@Injectable()
+export class InvoiceLimits {
+  readonly work: Work = work(KEEP_LIMITS, { time: 'merchant', logged: false }, (tx, items) =>
+    tx.together(items, item => this.keep(tx.item(item), item.key)),
+  );
+
+  constructor(private readonly arrears: Arrears) {}
+
+  private async keep(tx: Tx, invoiceId: string): Promise<void> {
+    await this.arrears.keepLimits(tx, await tx.get(invoiceAggregate, invoiceId, 'invoice_not_found'));
+  }
+}

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { metricType, type Plan, type PlanSnapshot } from '@recur/contracts';
+import type { Plan, PlanSnapshot } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
-import { shownAddons, shownPlan } from '../customers/plans.js';
-import { productOf } from '../customers/products.js';
+import { productOf, shownAddons, shownPlan } from '../customers/catalog.js';
 import type { Stretch } from '../pricing/proration.js';
+import { oldestUnbilled } from '../usage/counters.js';
+import { eventTimes } from '../usage/domain/counter.js';
 import type { Segment, UsageSubscription } from '../usage/domain/facts.js';
-import { eventTimes } from '../usage/domain/placing.js';
 import { planTerms, type ShownSubscription, SubscriptionFacts } from '../usage/subscription-facts.js';
 import { countedAnew } from './domain/apply-change.js';
-import { endsWithPeriod, followingPeriods } from './domain/cycle.js';
+import { endsWithPeriod, followingPeriods } from './domain/renewal.js';
 import type { MultiTrial } from './domain/subscription.js';
 import { newestOf } from './find.js';
 import { subscriptions } from './tables.js';
@@ -143,10 +143,8 @@ const selected = (
   where s.merchant_id = $1 and s.status not in ('init', 'pending') and s.first_paid_time + s.trial_end > 0`;
 const ofUsersText = `${selected('$2')} and s.user_id = any($4)) found where ended = 0 or ended > $2`;
 /** Back to the oldest charge that is not billed: its price is that of its time. */
-const ofSubscriptionsText = `${selected(`least($2, (select min(c.start_at) + 1 from usage_counters c
-    join metric_copies m on m.merchant_id = c.merchant_id and m.id = c.metric_id
-    where c.merchant_id = s.merchant_id and c.subscription_id = s.subscription_id and not c.closed and c.events > 0
-      and (m.data->>'type')::int in (${metricType.chargeMetered}, ${metricType.chargeRecurring})))`)} and s.subscription_id = any($4)) found`;
+const ofSubscriptionsText = `${selected(`least($2, ${oldestUnbilled('s.subscription_id')} + 1)`)}
+  and s.subscription_id = any($4)) found`;
 
 function factsIn(row: Selected, now: number): UsageSubscription {
   const graceSeconds = Number(row.grace_seconds);

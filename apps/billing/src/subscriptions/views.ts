@@ -1,6 +1,8 @@
 import * as contract from '@recur/contracts';
+import { type AggregateOf, aggregate } from '@recur/platform';
+import { entryView } from './domain/price-entry.js';
 import type { MultiTrial, Subscription } from './domain/subscription.js';
-import { entryView } from './prices/domain/entry.js';
+import { subscriptions } from './tables.js';
 
 const emptySubscription = contract.emptyOf(contract.Subscription);
 
@@ -72,3 +74,22 @@ function multiTrialView(sub: Subscription, trial: MultiTrial): contract.Subscrip
 /** Add-ons of a subscription as a request names them. */
 export const addonParamsOf = ({ planSnapshot }: Pick<Subscription, 'planSnapshot'>): contract.PlanAddonParam[] =>
   planSnapshot.addons.map(({ addonPlan, quantity }) => ({ addonPlanId: addonPlan?.id ?? 0, quantity }));
+
+type SubscriptionEvent = Extract<
+  keyof { [E in contract.EventName as (typeof contract.events)[E]['aggregate'] extends 'subscription' ? E : never]: E },
+  string
+>;
+
+/** A subscription. Locked before its pending update, its discount and its invoices. */
+export const subscriptionAggregate: AggregateOf<SubscriptionEvent, Subscription, Subscription, contract.Subscription> =
+  aggregate({
+    name: 'subscription',
+    title: 'Subscription',
+    events: contract.events,
+    table: subscriptions,
+    key: 'subscriptionId',
+    ids: ({ subscriptionId, userId, planId }) => ({ subscriptionId, userId, planId }),
+    // identity asks for the subscriptions of a user
+    lookups: { userId: value => ({ userId: Number(value) }) },
+    view: subscriptionView,
+  });

@@ -1,11 +1,19 @@
 import { Controller, Inject } from '@nestjs/common';
-import { type In, listTasks } from '@recur/contracts';
+import {
+  type ExportTemplate,
+  errors,
+  exportKinds,
+  type In,
+  listTasks,
+  type Task,
+  taskStatus,
+  taskType,
+} from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, type Condition, Db, Handle } from '@recur/platform';
 import type { Config } from '../config.js';
-import { fileLink } from './links.js';
-import { memberOf } from './members.js';
-import { taskRows } from './tables.js';
-import { taskView } from './views.js';
+import { fileLink, memberOf } from './files.js';
+import { type ExportTemplateRow, type TaskRow, taskRows } from './tables.js';
 
 /** Exports and imports, and how they went. */
 @Controller()
@@ -27,3 +35,60 @@ export class Tasks {
     });
   }
 }
+
+/** A task as the API shows it. */
+export function taskView(task: TaskRow, downloadUrl: string): Task {
+  const { id, merchantId, memberId, format, payload, status, startTime, finishTime, createTime } = task;
+  return {
+    id,
+    merchantId,
+    memberId,
+    format,
+    downloadUrl,
+    startTime,
+    finishTime,
+    createTime,
+    taskName: task.task,
+    taskType: Object.hasOwn(exportKinds, task.task) ? taskType.download : taskType.upload,
+    payload: JSON.stringify(payload),
+    uploadFileUrl: '',
+    status: taskStatus[status],
+    lastUpdateTime: task.modifyTime,
+    taskCost: finishTime === 0 ? 0 : finishTime - startTime,
+    successCount: task.rows,
+    failureReason: task.failureReason,
+  };
+}
+
+export function templateView(template: ExportTemplateRow): ExportTemplate {
+  const { id, merchantId, memberId, task, name, payload, columns, format, createTime } = template;
+  return {
+    templateId: id,
+    exportColumns: columns,
+    merchantId,
+    memberId,
+    task,
+    name,
+    payload,
+    format,
+    createTime,
+  };
+}
+
+/** A fault that another attempt would meet too: its message ends the task. */
+export class Lasting extends Error {}
+
+/** Refusals that another attempt would meet too: by the list whose filters an export has. */
+const lasting: readonly string[] = ['invalid_parameters', 'discount_not_found'];
+
+/** Why a task ends; undefined where it is tried again. */
+export function finalReason(error: unknown, isLastAttempt: boolean, otherwise: string): string | undefined {
+  if (error instanceof Lasting) return error.message;
+  if (error instanceof Rejected && lasting.includes(error.slug)) return wordsOf(error);
+  if (!isLastAttempt) return undefined;
+  return error instanceof Rejected ? wordsOf(error) : otherwise;
+}
+
+/** The message of a refusal, with what is wrong with each field. */
+const wordsOf = ({ slug, message, issues }: Rejected): string =>
+  [message || errors[slug].message, ...issues.map(issue => issue.message)].join(': ');

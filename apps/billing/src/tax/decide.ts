@@ -2,6 +2,7 @@ import { type User, type UsVatConfig, userType } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
 import { findUser } from '../customers/users.js';
+import { ratesOf } from './countries.js';
 import {
   decideTax,
   type RequestedTax,
@@ -10,8 +11,7 @@ import {
   type TaxSeller,
   type UsRate,
   type UsTaxConfig,
-} from '../pricing/tax-decision.js';
-import { ratesOf } from './countries.js';
+} from './domain/decision.js';
 import { ruleOf, settingsOf } from './settings.js';
 import { taxExemptions, usTaxRates } from './tables.js';
 import { placeOfZip, stateCode } from './us-places.js';

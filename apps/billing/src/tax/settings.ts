@@ -1,6 +1,6 @@
 import type { MerchantVatRule } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
-import type { GatewayTaxRule } from '../pricing/tax-decision.js';
+import type { GatewayTaxRule } from './domain/decision.js';
 import { type TaxSettings, taxSettings } from './tables.js';
 
 const defaults = (merchantId: number): TaxSettings => ({

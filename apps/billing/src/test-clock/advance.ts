@@ -11,9 +11,7 @@ import {
   type Tx,
   type Work,
 } from '@recur/platform';
-import { clockAggregate } from './aggregate.js';
-import { stepped } from './domain/advance.js';
-import { testClocks } from './tables.js';
+import { clockAggregate, stepped, testClocks } from './clock.js';
 
 /**
  * `workerMs`: one item of work walks this long, well within its lease, before it is scheduled again. Short, because only

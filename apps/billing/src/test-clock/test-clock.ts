@@ -4,9 +4,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Reader } from '@recur/platform';
 import type { Config } from '../config.js';
 import { ADVANCE_WORK, ClockAdvance } from './advance.js';
-import { clockAggregate } from './aggregate.js';
-import { beginAdvance, targetOf, unmoved } from './domain/advance.js';
-import { testClocks } from './tables.js';
+import { beginAdvance, clockAggregate, targetOf, testClocks, unmoved } from './clock.js';
 
 /** `answerMs`: a call waits this long for the end of its advance. */
 const limits = { answerMs: 3_000, workerAfterSeconds: 5 } as const;

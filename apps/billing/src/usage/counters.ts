@@ -1,5 +1,5 @@
-import { metricType } from '@recur/contracts';
 import { hydrate, type Reader, type Tx } from '@recur/platform';
+import { chargedMetricIds } from '../customers/catalog.js';
 import { noTally } from './domain/aggregation.js';
 import type { Bounds, Counter } from './domain/counter.js';
 import { counters } from './tables.js';
@@ -44,9 +44,7 @@ export async function countersOf(reader: Reader, pairs: readonly Pair[], since: 
 }
 
 const chargedText = `select exists(select 1 from usage_counters c
-    join metric_copies m on m.merchant_id = c.merchant_id and m.id = c.metric_id
-    where c.merchant_id = $1 and c.subscription_id = asked.id
-      and (m.data->>'type')::int in (${metricType.chargeMetered}, ${metricType.chargeRecurring})) as charged
+    where c.merchant_id = $1 and c.subscription_id = asked.id and c.metric_id in ${chargedMetricIds}) as charged
   from unnest($2::text[]) with ordinality asked(id, n) order by n`;
 
 /** True if usage of a subscription was ever counted of a metric that is charged. */
@@ -115,3 +113,8 @@ export function groupedBy<T, K>(rows: readonly T[], keyIn: (row: T) => K): Map<K
   }
   return groups;
 }
+
+/** SQL for the start of the oldest counter of a subscription whose charge is not billed; `$1` is the merchant. */
+export const oldestUnbilled = (subscriptionId: string): string => `(select min(c.start_at) from usage_counters c
+  where c.merchant_id = $1 and c.subscription_id = ${subscriptionId} and not c.closed and c.events > 0
+    and c.metric_id in ${chargedMetricIds})`;

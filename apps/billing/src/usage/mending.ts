@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type Caller, Db, type Tx } from '@recur/platform';
-import { metricsById } from '../customers/metrics.js';
+import { metricsById } from '../customers/catalog.js';
 import { keyOf } from './counters.js';
 import { scheduleNotice } from './notices.js';
-import { adoptEvents, rebuildUniques } from './recounting.js';
-import { type Compared, comparison, logDifference, scheduleRecount } from './recounts.js';
+import { adoptEvents, type Compared, comparison, logDifference, rebuildUniques, scheduleRecount } from './recounts.js';
 import { counters } from './tables.js';
 
 const keysText = `select subscription_id, metric_id, start_at from usage_counters where merchant_id = $1

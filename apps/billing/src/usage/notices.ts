@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import * as contract from '@recur/contracts';
 import { aggregate, type EventSource, eachItem, type Tx, type Work, type WorkItem, work } from '@recur/platform';
-import { metricsById } from '../customers/metrics.js';
+import { metricsById } from '../customers/catalog.js';
+import { alertsDue, limitOf } from './domain/billing.js';
 import type { Counter } from './domain/counter.js';
-import { alertsDue, limitOf } from './domain/limit.js';
 import { isLimit } from './metric-kinds.js';
 import { scheduleRecount } from './recounts.js';
 import { SubscriptionFacts } from './subscription-facts.js';

@@ -1,11 +1,12 @@
 import type { MerchantMetric } from '@recur/contracts';
-import type { Tx } from '@recur/platform';
-import { usedUntil } from './billing/due-lines.js';
-import { createCounters, emptyCounter } from './counters.js';
+import type { Reader, Tx } from '@recur/platform';
+import { metricsById } from '../customers/catalog.js';
+import { type Billed, keptPrice, usedUntil } from './billable-usage.js';
+import { createCounters, emptyCounter, keyOf, lockCounters, pairKey, pairsIn } from './counters.js';
 import type { Counter } from './domain/counter.js';
 import { aggregationOf } from './metric-kinds.js';
-import { adoptEvents, rebuildUniques, recount } from './recounting.js';
-import { counters } from './tables.js';
+import { adoptEvents, rebuildUniques, recount } from './recounts.js';
+import { type Billing, billings, counters } from './tables.js';
 
 /**
  * Gives what was counted from the start of `rest` on to a counter of its own, `rest`; returns the counter without it. With
@@ -52,3 +53,85 @@ const tallyOf = ({
   minEventId,
   maxEventId,
 });
+
+const dropCounter = `delete from usage_counters where merchant_id = $1 and subscription_id = $2 and metric_id = $3
+  and start_at = $4`;
+const othersText = `select metric_id, start_at from usage_billings where merchant_id = $1 and subscription_id = any($2)
+  and invoice_id <> $3`;
+
+/**
+ * The counter as it is closed, with its price. Where it reaches beyond `until`, it ends there, and what was counted from
+ * then on becomes a counter of its own.
+ */
+export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, billed: Billed): Promise<Counter> {
+  const { subscription, until } = billed;
+  const price = keptPrice(counter, subscription) ?? null;
+  if (counter.endAt <= until) return { ...counter, price };
+  // an empty rest bounds the head too, should what it was cut for not come
+  const head = await splitAt(tx, metric, counter, { ...counter, startAt: until }, { keepsEmpty: true });
+  return { ...head, price };
+}
+
+/**
+ * Takes billings back. A counter that no other document has billed is open again; one that was cut by a change which did
+ * not come is joined with what followed it.
+ */
+export async function reopenCounters(tx: Tx, billed: readonly Billing[]): Promise<void> {
+  const pairs = pairsIn(billed);
+  const locked = new Map((await lockCounters(tx, pairs, 0)).map(counter => [keyOf(counter), counter]));
+  const isBilledElsewhere = await billedElsewhere(tx, billed);
+  const metrics = await metricsById(
+    tx,
+    pairs.map(({ metricId }) => metricId),
+  );
+  const opened: Counter[] = [];
+  for (const billing of billed) {
+    const counter = locked.get(keyOf(billing));
+    const metric = metrics.get(billing.metricId);
+    if (!counter || !metric) throw new Error(`no counter ${keyOf(billing)}`);
+    const isOpen = !isBilledElsewhere(billing);
+    const back = { ...unbilled(counter, billing, isOpen), version: counter.version + 1 };
+    const next = [...locked.values()].find(one => pairKey(one) === pairKey(counter) && one.startAt === counter.endAt);
+    const joined = isOpen && billing.cut ? await join(tx, metric, back, next) : back;
+    opened.push(joined);
+  }
+  // at once: what bills the usage anew may be made in the same transaction
+  await tx.upsert(counters, opened);
+}
+
+/** Counters as they are without the billings of an invoice, which opens or joins none. */
+export async function countersWithout(reader: Reader, there: readonly Counter[], invoiceId: string) {
+  const billed = await reader.all(billings, { invoiceId });
+  const byKey = new Map(billed.map(billing => [keyOf(billing), billing]));
+  const isBilledElsewhere = await billedElsewhere(reader, billed);
+  return there.map(counter => {
+    const billing = byKey.get(keyOf(counter));
+    return billing ? unbilled(counter, billing, !isBilledElsewhere(billing)) : counter;
+  });
+}
+
+/** Tells which counters other invoices than that of these billings have billed too. */
+async function billedElsewhere(reader: Reader, billed: readonly Billing[]): Promise<(billing: Billing) => boolean> {
+  const subscriptionIds = [...new Set(billed.map(({ subscriptionId }) => subscriptionId))];
+  const others = await reader.query(othersText, [reader.merchantId, subscriptionIds, billed[0]?.invoiceId ?? '']);
+  const keys = new Set(others.map(row => `${row.metric_id} ${row.start_at}`));
+  return ({ metricId, startAt }) => keys.has(`${metricId} ${startAt}`);
+}
+
+const unbilled = (counter: Counter, { value, amount }: Billing, isOpen: boolean): Counter => ({
+  ...counter,
+  billedValue: counter.billedValue - value,
+  billedAmount: counter.billedAmount - amount,
+  ...(isOpen && { closed: false, price: null }),
+});
+
+async function join(tx: Tx, metric: MerchantMetric, counter: Counter, next: Counter | undefined): Promise<Counter> {
+  if (next?.closed) return counter;
+  if (next?.periodStart !== counter.periodStart) return { ...counter, endAt: counter.periodEnd };
+  const whole = { ...counter, endAt: next.endAt };
+  await tx.run(dropCounter, [tx.merchantId, next.subscriptionId, next.metricId, next.startAt]);
+  await adoptEvents(tx, whole);
+  const aggregation = aggregationOf(metric);
+  if (aggregation === 'countUnique') await rebuildUniques(tx, whole);
+  return { ...whole, ...(await recount(tx, aggregation, whole)), version: Math.max(counter.version, next.version) + 1 };
+}

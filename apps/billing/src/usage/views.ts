@@ -1,7 +1,7 @@
 import * as contract from '@recur/contracts';
 import { type PricedStep, priceOf, stepsOf, type UsagePrice, usagePrice } from '../pricing/usage.js';
-import { chargedOn } from './billing/unbilled.js';
 import { type Aggregation, isStanding } from './domain/aggregation.js';
+import { chargedOn } from './domain/billing.js';
 import type { KeptPrice } from './domain/counter.js';
 import type { PlanTerms } from './domain/facts.js';
 import type { Adjustment, UsageEvent } from './tables.js';

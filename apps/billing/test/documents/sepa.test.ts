@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { qrModules, sepaPayload } from '../../src/documents/pdf/sepa.js';
+import { qrModules, sepaPayload } from '../../src/documents/pdf/payment.js';
 
 const transfer = {
   name: 'Northwind Software GmbH',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import type { ChargeRequest, GatewayAccount } from '../../src/gateways/adapters/adapter.js';
-import { GatewayAdapters } from '../../src/gateways/adapters/registry.js';
+import { GatewayAdapters } from '../../src/gateways/adapters/adapters.js';
 import { Sandbox } from '../../src/gateways/adapters/sandbox.js';
 import { billing } from '../../src/service.js';
 

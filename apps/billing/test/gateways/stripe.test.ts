@@ -3,7 +3,7 @@ import { http, type Listening } from '@recur/platform/testing';
 import Stripe from 'stripe';
 import type { ChargeRequest, GatewayAccount } from '../../src/gateways/adapters/adapter.js';
 import { StripeGateway } from '../../src/gateways/adapters/stripe.js';
-import { fromStripe, toStripe } from '../../src/gateways/adapters/stripe-amounts.js';
+import { fromStripe, toStripe } from '../../src/gateways/adapters/stripe-answers.js';
 
 interface Asked {
   call: string;

@@ -20,7 +20,7 @@ import {
   type Slug,
   setupWireTransfer,
 } from '@recur/contracts';
-import { type CardShop, cardShop } from '../invoicing/charging/cards.js';
+import { type CardShop, cardShop } from '../collection/cards.js';
 import { visitor } from './visitor.js';
 
 let c: CardShop;

@@ -21,7 +21,7 @@ import {
   setupGateway,
   subscriptionStatus,
 } from '@recur/contracts';
-import { plans, world } from '../subscriptions/changes/world.js';
+import { plans, world } from '../subscriptions/change/world.js';
 import { visitor } from './visitor.js';
 
 let w: Awaited<ReturnType<typeof world>>;

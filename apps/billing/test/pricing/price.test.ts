@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { MAX_AMOUNT, Rejected, ratio, SCALE, sum } from '@recur/kernel';
 import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
-import { draft } from '../../src/invoicing/domain/draft.js';
+import { draft } from '../../src/invoices/domain/draft.js';
 import { type LineItem, price, priceWith, requestedRate } from '../../src/pricing/price.js';
 
 const item = (unitAmountExcludingTax: bigint, quantity = 1): LineItem => ({ unitAmountExcludingTax, quantity });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DiscountProblem } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { promoBack } from '../../src/invoicing/composed/domain/sold-line.js';
+import { promoBack } from '../../src/invoices/domain/items.js';
+import { type PromoTerms, promoOn, promoReturned } from '../../src/pricing/credit.js';
 import {
   type CodeUse,
   type DiscountCode,
@@ -13,7 +14,6 @@ import {
   isDiscountable,
 } from '../../src/pricing/discount.js';
 import { compose } from '../../src/pricing/price.js';
-import { type PromoTerms, promoOn, promoReturned } from '../../src/pricing/promo.js';
 import { line, rate } from './samples.js';
 
 const percentage = (bps: number): DiscountTerms => ({ kind: 'percentage', percentage: bps });

@@ -10,7 +10,7 @@ import {
 import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
 import type { Sandbox } from '../../src/gateways/adapters/sandbox.js';
-import { PendingUpdates } from '../../src/subscriptions/changes/pending-updates.js';
+import { PendingUpdates } from '../../src/subscriptions/change/pending-updates.js';
 import { cardWorld, type World } from './world.js';
 
 const courses = sized(200, 2_000);

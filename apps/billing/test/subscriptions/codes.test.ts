@@ -10,7 +10,7 @@ import {
   previewChange,
   submitChange,
 } from '@recur/contracts';
-import { type Subscribers, subscribers, utc } from './cycle/subscribers.js';
+import { type Subscribers, subscribers, utc } from './renewal/subscribers.js';
 
 let s: Subscribers;
 beforeAll(async () => {

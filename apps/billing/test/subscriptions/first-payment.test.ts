@@ -10,11 +10,11 @@ import {
   subscriptionStatus,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
+import { Settlement } from '../../src/collection/settlement.js';
+import { WireTransfers } from '../../src/collection/wire-transfers.js';
 import { announceMethod } from '../../src/gateways/chargeable.js';
-import { InvoiceOwners } from '../../src/invoicing/owners.js';
-import { Settlement } from '../../src/invoicing/payments/settlement.js';
-import { WireTransfers } from '../../src/invoicing/payments/wire-transfers.js';
-import { Disputes } from '../../src/invoicing/refunds/disputes.js';
+import { InvoiceOwners } from '../../src/invoices/owners.js';
+import { Disputes } from '../../src/refunds/disputes.js';
 import { type World, world } from './world.js';
 
 const DAY = 86_400;

@@ -27,8 +27,8 @@ import {
   submitChange,
   subscriptionStatus,
 } from '@recur/contracts';
+import { Settlement } from '../../src/collection/settlement.js';
 import type { Sandbox } from '../../src/gateways/adapters/sandbox.js';
-import { Settlement } from '../../src/invoicing/payments/settlement.js';
 import { visitor } from '../portal/visitor.js';
 import { cardWorld, type World } from './world.js';
 

@@ -1,6 +1,6 @@
 import type { TestService } from '@recur/platform/testing';
-import { FileThread } from '../../src/tasks/file-thread.js';
-import { written } from '../../src/tasks/format/format.js';
+import { FileThread } from '../../src/tasks/files.js';
+import { written } from '../../src/tasks/format/formats.js';
 import { tableIn } from '../../src/tasks/format/reading.js';
 import type { Slice } from '../../src/tasks/format/slice.js';
 

@@ -11,9 +11,9 @@ import {
 import type { Tx } from '@recur/platform';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { compose } from '../../src/pricing/price.js';
-import { type TaxDecision, taxPoint } from '../../src/pricing/tax-decision.js';
 import { billing } from '../../src/service.js';
 import { decide, followUp, rateOf, type TaxItem, type TaxParties, taxFacts } from '../../src/tax/decide.js';
+import { type TaxDecision, taxPoint } from '../../src/tax/domain/decision.js';
 import { setGatewayRules, setReverseChargePending } from '../../src/tax/settings.js';
 import { line } from '../pricing/samples.js';
 import { business, knowUser } from './customers.js';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { addressCandidates } from '../../src/tax/us-addresses.js';
-import { placeOfZip, placesOfCity, stateCode } from '../../src/tax/us-places.js';
+import { addressCandidates, placeOfZip, placesOfCity, stateCode } from '../../src/tax/us-places.js';
 
 const given = { address: '350  5th Ave ', city: 'New York', countryCode: 'US', state: 'NY', zipCode: '10118' };
 const candidates = (over: Partial<typeof given> & { verified?: boolean } = {}) =>

@@ -8,7 +8,7 @@ import {
   metricType,
   newUsageEvent,
 } from '@recur/contracts';
-import { utc } from '../subscriptions/cycle/subscribers.js';
+import { utc } from '../subscriptions/renewal/subscribers.js';
 import { charge, limit, type Metered, metered } from '../subscriptions/usage/metered.js';
 
 let s: Metered;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ingestUsageEvents, ndjsonLines, validate } from '@recur/contracts';
-import { linesIn } from '../../src/usage/events/ndjson.js';
+import { linesIn } from '../../src/usage/events/usage-events.js';
 
 const good = JSON.stringify({ userId: 1, metricCode: 'calls', externalEventId: 'e1' });
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { submitChange } from '@recur/contracts';
 import { metrics } from '@recur/platform';
 import { billing } from '../../src/service.js';
-import { utc } from '../subscriptions/cycle/subscribers.js';
+import { utc } from '../subscriptions/renewal/subscribers.js';
 import { charge, limit, type Metered, metered } from '../subscriptions/usage/metered.js';
 
 let s: Metered;

@@ -30,7 +30,7 @@ import type { Aggregate } from '../store/aggregate.js';
 import { Db } from '../store/db.js';
 import type { Event, EventKinds } from '../store/event.js';
 import { fastPaths } from '../store/fast/fast-paths.js';
-import { plainPaths } from '../store/plain.js';
+import { plainPaths } from '../store/paths.js';
 import { createPool, ofAnyServer } from '../store/pool.js';
 import { schemaProblem } from '../store/schema/migrate.js';
 import { Janitor, type Removal } from '../work/janitor.js';

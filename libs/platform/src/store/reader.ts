@@ -1,7 +1,7 @@
 import { type ErrorSlug, Rejected } from '@recur/kernel';
 import { type AggregateOf, isAggregate, type Loader, loaded, type Where, whereOf } from './aggregate.js';
+import type { AnswerAll } from './joint.js';
 import type { Row } from './pool.js';
-import type { AnswerAll } from './reads/joint.js';
 import { type Peeking, rowsAmong, rowsOf, rowsWhere } from './reads/reads.js';
 import type { Table } from './schema/table.js';
 import type { Session } from './session.js';

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { Caller } from '../runtime/caller.js';
 import { isTracing, traced } from '../runtime/tracing.js';
 import { isConnectionLoss } from './errors.js';
+import type { Joint } from './joint.js';
 import { ask, connectionOf, forgetOldPlans, prepared, type Row } from './pool.js';
-import type { Joint } from './reads/joint.js';
 
 /** Isolation of a transaction: read committed, or one read-only snapshot. */
 export type Mode = '' | ' isolation level repeatable read read only';

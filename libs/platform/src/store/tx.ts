@@ -11,10 +11,10 @@ import {
 } from './aggregate.js';
 import { moveClock } from './due/clocks.js';
 import type { LeasedItems } from './due/work-changes.js';
+import { Joint } from './joint.js';
 import { Stale } from './outcomes.js';
 import type { Row } from './pool.js';
 import { Reader } from './reader.js';
-import { Joint } from './reads/joint.js';
 import type { Peeks } from './reads/reads.js';
 import type { Conflict, Recorder, StepOptions } from './recorder.js';
 import { hydrate, type Table } from './schema/table.js';

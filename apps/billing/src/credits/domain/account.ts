@@ -1,4 +1,4 @@
-import { safe } from '@recur/kernel';
+import { machine, type StateOf, safe } from '@recur/kernel';
 import { book, type CreditMove } from '../../pricing/credit.js';
 import type { AccountType, CreditTerms } from './config.js';
 
@@ -114,4 +114,31 @@ export function post(
     ...given,
   };
   return [next, transaction];
+}
+
+/** Lifecycle of a recharge of a credit account: it follows the invoice that sells the credit. */
+export const creditRechargeLifecycle = machine({
+  created: { succeed: 'success', fail: 'failed' },
+  success: {},
+  failed: {},
+});
+export type CreditRechargeStatus = StateOf<typeof creditRechargeLifecycle>;
+
+/** A purchase of main credit: minor units of `currency`. */
+export interface Recharge {
+  merchantId: number;
+  rechargeId: string;
+  id: number;
+  status: CreditRechargeStatus;
+  creditId: number;
+  userId: number;
+  currency: string;
+  amount: bigint;
+  gatewayId: number;
+  invoiceId: string;
+  paymentId: string;
+  name: string;
+  description: string;
+  createTime: number;
+  paidTime: number;
 }

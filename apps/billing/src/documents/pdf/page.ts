@@ -1,7 +1,7 @@
 import { fill } from '@recur/kernel';
 import PDFDocument from 'pdfkit';
-import { Formats } from '../../language/formats.js';
 import type { DocumentContent } from '../content.js';
+import { Formats } from '../formats.js';
 import { documentWords, type Words } from '../words/words.js';
 import { type Style, Typesetter } from './typesetter.js';
 

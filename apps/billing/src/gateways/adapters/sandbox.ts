@@ -19,13 +19,14 @@ import {
   type SandboxCharge,
   type SandboxDelivery,
   type SandboxState,
+  type ScenarioCallback,
   sandboxCallbacks,
   sandboxCharges,
+  scenarioOf,
+  scenarios,
   written,
-} from './sandbox-tables.js';
-import { type ScenarioCallback, scenarioOf, scenarios } from './scenarios.js';
+} from './sandbox-ledger.js';
 
-const callMs = patient(5_000);
 export const SIGNATURE = 'sandbox-signature';
 /** The kind of work that delivers a callback; its key is the callback's id. */
 export const SANDBOX_CALLBACK = 'sandbox.callback';
@@ -292,7 +293,7 @@ export class Sandbox implements GatewayAdapter {
   }
 
   private deadline(): number {
-    return this.clock.wall() + callMs;
+    return this.clock.wall() + patient(5_000);
   }
 }
 

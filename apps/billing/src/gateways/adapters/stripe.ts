@@ -15,9 +15,15 @@ import {
   type Status,
   UnreadableReport,
 } from './adapter.js';
-import { toStripe } from './stripe-amounts.js';
-import { factsIn, type Read } from './stripe-events.js';
-import { outcomeOf, outcomeOfError, outcomeOfRefund, savedMethod } from './stripe-outcomes.js';
+import {
+  factsIn,
+  outcomeOf,
+  outcomeOfError,
+  outcomeOfRefund,
+  type Read,
+  savedMethod,
+  toStripe,
+} from './stripe-answers.js';
 
 const apiVersion = '2026-10-28.endive';
 const limits = { timeoutMs: patient(8_000), retries: 1, toleranceSeconds: 300 } as const;

@@ -1,9 +1,23 @@
-import type { createSubscription, In } from '@recur/contracts';
+import { createHash } from 'node:crypto';
+import type { createSubscription, In, PlanAddonParam } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import { plansById } from '../../customers/plans.js';
+import { plansById } from '../../customers/catalog.js';
 import type { Customer } from '../../customers/users.js';
-import { askedText } from '../asked.js';
 import type { CreateInput } from './quote.js';
+
+/** A short text for what a submit asks for: equal for submits that ask for the same. */
+export function askedText({
+  addonParams,
+  ...rest
+}: {
+  addonParams: readonly PlanAddonParam[];
+  [field: string]: unknown;
+}): string {
+  const addons = addonParams.toSorted((a, b) => a.addonPlanId - b.addonPlanId);
+  return createHash('sha256')
+    .update(JSON.stringify({ ...rest, addons }))
+    .digest('base64url');
+}
 
 type Submit = Pick<In<typeof createSubscription>, 'startIncomplete' | 'splitPayment'>;
 

@@ -1,17 +1,77 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Injectable } from '@nestjs/common';
 import { createSubscription, type In } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertBuyer, type Customer, findUser } from '../../customers/users.js';
-import { assertSaved, findMethod } from '../../gateways/lookup.js';
+import { announceMethod } from '../../gateways/chargeable.js';
+import { assertSaved, findMethod } from '../../gateways/gateway-index.js';
+import { InvoiceEndings } from '../../invoices/close.js';
+import { InvoiceOwners } from '../../invoices/owners.js';
+import { giveBackWaiting } from '../codes.js';
+import { ended, isLive, type Subscription, unpaidStatuses } from '../domain/subscription.js';
 import { subscriptions } from '../tables.js';
+import { subscriptionAggregate, subscriptionView } from '../views.js';
 import { askedOf } from './asked.js';
-import { FirstPeriods } from './first-period.js';
-import { Others } from './others.js';
-import { type Quote, quote } from './quote.js';
-import { assertNamed, userKeyOf } from './user-key.js';
+import { assertNamed, type Quote, quote, userKeyOf } from './quote.js';
+import { FirstPeriods } from './start.js';
 
 type Input = In<typeof createSubscription>;
+
+/** A user's other subscriptions to a product when a new one is submitted. */
+@Injectable()
+export class Others {
+  constructor(
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+  ) {}
+
+  /** Submits of one user take turns, so that each sees what the one before it has made and used up. */
+  async takeTurns(tx: Tx, userId: number): Promise<void> {
+    // a question, since it changes nothing
+    await tx.lockName(`subscribe ${tx.merchantId} ${userId}`);
+  }
+
+  /**
+   * The answer to a submit that was made before: its subscription is young and not paid yet. A method that only the second
+   * one names is charged from then on. Throws Rejected `payment_method_not_found` for one that there is not.
+   */
+  async again(tx: Tx, { userId, asked, confirmTotalAmount, paymentMethodId }: Repeat) {
+    const others = await tx.all(subscriptions, { userId, asked }, 'order by subscription_id desc limit 1');
+    const [other] = others.filter(({ status, createTime }) => isFresh(status, tx.now - createTime));
+    if (!other || other.latestInvoiceId === '') return undefined;
+    const { subscriptionId, latestInvoiceId: invoiceId } = other;
+    const { status, totalAmount, link, paymentId } = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+    if (status !== 'processing') return undefined;
+    if (confirmTotalAmount !== undefined && BigInt(confirmTotalAmount) !== totalAmount) return undefined;
+    const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
+    if (!unpaidStatuses.includes(sub.status)) return undefined;
+    const subscription = await withMethod(tx, sub, paymentMethodId);
+    return { invoiceId, link, paid: false, paymentId, subscription };
+  }
+
+  /**
+   * Makes room for a new subscription: one that is not paid yet is cancelled. Throws Rejected `subscription_exists` for one
+   * that lives, `payment_under_way` for one whose first payment may be taken at any moment.
+   */
+  async replace(tx: Tx, { userId, productId }: Pick<Subscription, 'userId' | 'productId'>): Promise<void> {
+    const others = await tx.parts(subscriptions, { userId, productId }, 'order by subscription_id');
+    const alive = others.find(({ status }) => isLive(status));
+    if (alive) {
+      const message = `User ${userId} has subscription ${alive.subscriptionId}, which is ${alive.status}`;
+      throw new Rejected('subscription_exists', message);
+    }
+    for (const other of others.filter(({ status }) => unpaidStatuses.includes(status))) {
+      const { latestInvoiceId: invoiceId } = other;
+      const invoice = invoiceId ? await this.owners.lock(tx, { invoiceId }, 'invoice_not_found') : undefined;
+      // cancelling its invoice ends it
+      if (invoice?.status === 'processing') await this.endings.cancel(tx, invoice);
+      else {
+        await giveBackWaiting(tx, other);
+        tx.step(subscriptionAggregate, ended(other, 'cancel', 'Replaced', tx.now), 'subscription.cancelled');
+      }
+    }
+  }
+}
 
 /** subscription/create_submit. */
 @Controller()
@@ -66,4 +126,28 @@ async function assertMethod(tx: Tx, { sub, plan }: Quote): Promise<void> {
   const isDemanded = trialEnd > 0 && plan.trialDemand === 'paymentMethod';
   if (!isDemanded || (await findMethod(tx, { gatewayId, userId, methodId }))) return;
   throw invalid('/paymentMethodId', 'is required: the trial of the plan needs a saved payment method');
+}
+
+/** Age up to which the same request for a subscription that is not paid yet is answered with it again. */
+const REPEAT_SECONDS = 600;
+
+/** A submit that may be the second of two equal ones. */
+interface Repeat {
+  userId: number;
+  asked: string;
+  confirmTotalAmount?: number | undefined;
+  paymentMethodId: string;
+}
+
+const isFresh = (status: Subscription['status'], age: number): boolean =>
+  unpaidStatuses.includes(status) && age < REPEAT_SECONDS;
+
+/** The view of a subscription, which is charged with the method from now on where one is named. */
+async function withMethod(tx: Tx, sub: Subscription, methodId: string) {
+  if (methodId === '' || methodId === sub.paymentMethodId) return subscriptionView(sub);
+  const { gatewayId, userId } = sub;
+  await assertSaved(tx, { gatewayId, userId, methodId });
+  const changed = { ...sub, paymentMethodId: methodId, modifyTime: tx.now };
+  announceMethod(tx, { gatewayId, userId, methodId: '' });
+  return tx.step(subscriptionAggregate, changed, 'subscription.updated', { log: 'ChangeMethod' });
 }

@@ -4,14 +4,12 @@ import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertBuyer, findUser } from '../../customers/users.js';
 import * as discounts from '../../discounts/redemption.js';
 import { gatewayView } from '../../gateways/views.js';
-import { explanationOf, previewOf, refusalOf, taxReasonOf } from '../../invoicing/composed/preview.js';
+import { explanationOf, previewOf, refusalOf, taxReasonOf } from '../../invoices/issuing/preview.js';
 import { countryName } from '../../tax/countries.js';
-import { isLive } from '../domain/lifecycle.js';
+import { isLive } from '../domain/subscription.js';
 import { subscriptions } from '../tables.js';
 import { addonParamsOf } from '../views.js';
-import { type Quote, quote } from './quote.js';
-import { userKeyOf } from './user-key.js';
-import { numberAnswer } from './vat-number.js';
+import { numberAnswer, type Quote, quote, userKeyOf } from './quote.js';
 
 type Input = In<typeof previewSubscription>;
 

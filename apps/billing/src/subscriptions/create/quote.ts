@@ -1,21 +1,31 @@
-import { type createSubscription, type In, isTimeZone, type Plan, snapshotChargeType } from '@recur/contracts';
+import {
+  type createSubscription,
+  emptyOf,
+  type In,
+  isTimeZone,
+  type Plan,
+  snapshotChargeType,
+  ValidResult,
+} from '@recur/contracts';
 import { invalid } from '@recur/kernel';
-import type { Caller, Tx } from '@recur/platform';
+import type { Caller, Reader, Tx } from '@recur/platform';
+import { assertSellable, plansById } from '../../customers/catalog.js';
 import { ownMerchant } from '../../customers/merchants.js';
-import { assertSellable, plansById } from '../../customers/plans.js';
-import type { Customer } from '../../customers/users.js';
+import type { Customer, UserKey } from '../../customers/users.js';
 import { chooseGateway, type Gateway } from '../../gateways/domain/gateway.js';
-import { allGateways } from '../../gateways/lookup.js';
-import { type Composed, compose } from '../../invoicing/composed/compose.js';
-import type { Bill } from '../../invoicing/composed/domain/bill.js';
+import { allGateways } from '../../gateways/gateway-index.js';
+import type { Bill } from '../../invoices/domain/items.js';
+import { type Composed, compose } from '../../invoices/issuing/calculate.js';
 import { statedCountry } from '../../tax/countries.js';
+import { parseVatNumber } from '../../tax/vat-number.js';
+import { answerAbout } from '../../tax/vat-numbers.js';
+import { externalTerms } from '../codes.js';
 import { type FirstTerms, firstBill } from '../domain/bill.js';
-import { type Start, startOf } from '../domain/first.js';
 import { amountOf, assertChoice, type Choice, itemsFor, snapshotOf, storedItems } from '../domain/items.js';
+import { type Start, startOf } from '../domain/start.js';
 import type { Subscription } from '../domain/subscription.js';
 import { settingsOf } from '../settings.js';
 import { type Settings, subscriptions } from '../tables.js';
-import { externalTerms } from './external-discount.js';
 
 type Submit = In<typeof createSubscription>;
 /** Terms of create_preview and create_submit; what only the latter has is optional. */
@@ -193,5 +203,42 @@ function newSubscription(
     parkedAt: 0,
     createTime: now,
     modifyTime: now,
+  };
+}
+
+/** How an input names its user: by id, the merchant's own id, or e-mail; the first one that is given decides. */
+export function userKeyOf({
+  userId,
+  externalUserId,
+  email,
+  user,
+}: {
+  userId: number;
+  externalUserId: string;
+  email: string;
+  user?: { email: string; externalUserId: string } | undefined;
+}): UserKey {
+  if (userId !== 0) return { userId };
+  return { externalUserId: externalUserId || (user?.externalUserId ?? ''), email: email || (user?.email ?? '') };
+}
+
+/** Throws Rejected `invalid_parameters` where an input names no user. */
+export function assertNamed({ userId, externalUserId = '', email = '' }: UserKey): void {
+  if (userId === undefined && externalUserId === '' && email === '') {
+    throw invalid('/userId', 'is required where neither externalUserId nor email is given');
+  }
+}
+
+/** Standing of a VAT number: its format and checksum, and the newest answer of VIES, which is not asked here. */
+export async function numberAnswer(reader: Reader, text: string): Promise<ValidResult> {
+  const { number: vatNumber, countryCode, wellFormed, message } = await parseVatNumber(text);
+  const answer = await answerAbout(reader, vatNumber);
+  const known = answer && `VIES says that the number is ${answer.valid ? 'valid' : 'invalid'}`;
+  return {
+    ...emptyOf(ValidResult),
+    vatNumber,
+    countryCode,
+    valid: answer?.valid ?? wellFormed,
+    validateMessage: known ?? message,
   };
 }

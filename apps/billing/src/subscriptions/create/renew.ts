@@ -3,16 +3,15 @@ import { type In, renewSubscription } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { assertBuyer, findUser } from '../../customers/users.js';
-import { findMethod } from '../../gateways/lookup.js';
-import { hasEnded } from '../domain/lifecycle.js';
-import type { Subscription } from '../domain/subscription.js';
+import { findMethod } from '../../gateways/gateway-index.js';
+import { hasEnded, type Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { subscriptions } from '../tables.js';
 import { addonParamsOf } from '../views.js';
 import { askedOf } from './asked.js';
-import { FirstPeriods } from './first-period.js';
-import { Others } from './others.js';
+import { Others } from './create.js';
 import { quote } from './quote.js';
+import { FirstPeriods } from './start.js';
 
 /** subscription/renew: a new subscription, with an anchor of its own, in place of one that has ended. */
 @Controller()

@@ -1,5 +1,5 @@
 import { ratio, sum } from '@recur/kernel';
-import type { BillItem } from '../../invoicing/composed/domain/bill.js';
+import type { BillItem } from '../../invoices/domain/items.js';
 import type { Stretch } from '../../pricing/proration.js';
 
 /** Lines below the gateway's minimum, unbilled until the next invoice, where they come first and are taxed. */

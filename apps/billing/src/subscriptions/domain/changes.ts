@@ -1,6 +1,6 @@
 import { type Interval, invalid, lengthOf, Rejected } from '@recur/kernel';
 import type { Item } from './items.js';
-import type { SubscriptionStatus } from './lifecycle.js';
+import type { SubscriptionStatus } from './subscription.js';
 
 /** Items that a subscription sells per period: the main plan first, then the add-ons by id. */
 export interface Terms<I extends Item = Item> {

@@ -1,7 +1,7 @@
 import { currencies, exponentOf, type Plan, planStatus } from '@recur/contracts';
 import { boundary, type Interval, lengthOf } from '@recur/kernel';
 import { z } from 'zod';
-import { chargesItself } from '../../gateways/domain/kinds.js';
+import { chargesItself } from '../../gateways/domain/gateway.js';
 import { statedCountry } from '../../tax/countries.js';
 import {
   amountOf,
@@ -15,7 +15,7 @@ import {
   storedItems,
 } from '../domain/items.js';
 import type { Subscription } from '../domain/subscription.js';
-import type { ActiveRow, Faults, Found, HistoryRow } from './row.js';
+import type { ActiveRow, Faults, Found, HistoryRow } from './rows.js';
 
 const addonsAsked = z
   .array(

@@ -1,21 +1,40 @@
 import { Controller } from '@nestjs/common';
+import * as contract from '@recur/contracts';
 import {
+  type ExportRow,
   type In,
   listSubscriptions,
+  majorUnits,
   subscriptionDetail,
   subscriptionStatus,
   userSubscriptionDetail,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
-import { findUser, usersByEmail } from '../../customers/users.js';
+import {
+  type Caller,
+  type Condition,
+  Db,
+  each,
+  given,
+  Handle,
+  type Reader,
+  type SliceAt,
+  type Sliced,
+  sorted,
+} from '@recur/platform';
+import { shownAddons, shownPlan } from '../../customers/catalog.js';
+import { buyerColumns, findUser, usersByEmail, usersById, usersOfRows } from '../../customers/users.js';
+import * as discounts from '../../discounts/redemption.js';
+import { gatewaysById } from '../../gateways/gateway-index.js';
+import { gatewayView } from '../../gateways/views.js';
+import { invoicesById } from '../../invoices/lists/details.js';
 import { Arrears } from '../arrears.js';
-import type { SubscriptionStatus } from '../domain/lifecycle.js';
-import type { Subscription } from '../domain/subscription.js';
+import type { Subscription, SubscriptionStatus } from '../domain/subscription.js';
 import { newestOf } from '../find.js';
 import { subscriptions } from '../tables.js';
-import { detailOf, detailsOf } from './details.js';
+import { addonParamsOf, subscriptionView } from '../views.js';
 import { whyNoneFollows } from './next-invoice.js';
+import { unfinishedUpdates } from './unfinished.js';
 
 type Input = In<typeof listSubscriptions>;
 
@@ -117,4 +136,126 @@ async function searched(reader: Reader, key: string | undefined): Promise<number
     findUser(reader, { externalUserId: key }),
   ]);
   return [...id, ...byEmail, ...(byExternalId ? [byExternalId.id] : [])];
+}
+
+const DAY = 86_400;
+
+/** Subscriptions with what belongs to them, each related row read once for a whole page. */
+export async function detailsOf(reader: Reader, rows: readonly Subscription[]): Promise<contract.SubscriptionDetail[]> {
+  const [gateways, users, invoices, updates, codes] = await Promise.all([
+    gatewaysById(reader),
+    usersById(
+      reader,
+      rows.map(({ userId }) => userId),
+    ),
+    invoicesById(
+      reader,
+      rows.map(({ latestInvoiceId }) => latestInvoiceId),
+    ),
+    unfinishedUpdates(
+      reader,
+      rows.map(({ pendingUpdateId }) => pendingUpdateId),
+    ),
+    codesOf(reader, rows),
+  ]);
+  return rows.map(sub => {
+    const gateway = gateways.get(sub.gatewayId);
+    return {
+      addonParams: addonParamsOf(sub),
+      addons: shownAddons(sub.planSnapshot.addons),
+      dayLeft: Math.max(0, Math.ceil((sub.currentPeriodEnd - reader.now) / DAY)),
+      discount: codes.get(sub.discount?.code ?? '') ?? null,
+      gateway: gateway ? gatewayView(gateway) : null,
+      latestInvoice: invoices.get(sub.latestInvoiceId) ?? null,
+      note: '',
+      plan: shownPlan(sub.planSnapshot.plan),
+      previousStatus: contract.subscriptionStatus[sub.previousStatus],
+      source: '',
+      subscription: subscriptionView(sub),
+      unfinishedSubscriptionPendingUpdate: updates.get(sub.pendingUpdateId) ?? null,
+      user: users.get(sub.userId) ?? null,
+    };
+  });
+}
+
+/** The same as subscription/detail shows it, without what only lists show. */
+export async function detailOf(reader: Reader, sub: Subscription) {
+  const [detail] = await detailsOf(reader, [sub]);
+  if (!detail) throw new Error(`subscription ${sub.subscriptionId} has no detail`);
+  const { addonParams, addons, gateway, latestInvoice, plan, subscription, user } = detail;
+  const { unfinishedSubscriptionPendingUpdate } = detail;
+  return {
+    addonParams,
+    addons,
+    gateway,
+    latestInvoice,
+    plan,
+    subscription,
+    user,
+    unfinishedSubscriptionPendingUpdate,
+  };
+}
+
+async function codesOf(
+  reader: Reader,
+  rows: readonly Subscription[],
+): Promise<ReadonlyMap<string, contract.Discount | null>> {
+  const codes = [...new Set(rows.map(({ discount }) => discount?.code ?? ''))].filter(code => code !== '');
+  const found = await Promise.all(codes.map(code => discounts.shown(reader, code)));
+  return new Map(codes.map((code, at) => [code, found[at] ?? null]));
+}
+
+/** Properties that the columns are made of. */
+const read = [
+  ...(['id', 'subscriptionId', 'userId', 'status', 'planId', 'productId', 'quantity', 'currency'] as const),
+  ...(['amount', 'planSnapshot', 'discount', 'gatewayId', 'cancelAtPeriodEnd', 'cancelReason', 'cancelTime'] as const),
+  ...(['currentPeriodStart', 'currentPeriodEnd', 'trialEnd', 'firstPaidTime', 'createTime'] as const),
+];
+type Row = Pick<Subscription, (typeof read)[number]>;
+
+/** The next subscriptions of subscription/list, newest first, as rows of an export. */
+export function exportedSubscriptions(
+  db: Db,
+  caller: Caller,
+  input: In<typeof listSubscriptions>,
+  at: SliceAt,
+): Promise<Sliced<ExportRow<'SubscriptionExport'>>> {
+  return db.read(caller, async reader => {
+    const where = await subscriptionsWhere(reader, input);
+    const slice = { from: subscriptions, where, by: ['createTime', 'id'], only: read, ...at } as const;
+    const { rows, next } = await reader.slice(slice);
+    const [users, gateways] = await Promise.all([usersOfRows(reader, rows), gatewaysById(reader)]);
+    const shown = rows.map(row => ({
+      ...columnsOf(row),
+      Gateway: gateways.get(row.gatewayId)?.gatewayName ?? '',
+      ...buyerColumns(row.userId, users.get(row.userId)),
+    }));
+    return { rows: shown, next };
+  });
+}
+
+function columnsOf(row: Row) {
+  const { plan, addons } = row.planSnapshot;
+  const named = addons.map(({ addonPlan, quantity }) => `${quantity} × ${addonPlan?.planName ?? ''}`);
+  return {
+    SubscriptionId: row.subscriptionId,
+    Status: row.status,
+    PlanId: row.planId,
+    PlanName: plan?.planName ?? '',
+    ProductId: row.productId,
+    Quantity: row.quantity,
+    Currency: row.currency,
+    Amount: majorUnits(row.amount, row.currency),
+    Interval: plan ? `${plan.intervalCount} ${plan.intervalUnit}` : '',
+    AddOns: named.join('; '),
+    DiscountCode: row.discount?.code ?? '',
+    CancelAtPeriodEnd: row.cancelAtPeriodEnd ? 'yes' : 'no',
+    CancelReason: row.cancelReason,
+    CurrentPeriodStart: row.currentPeriodStart,
+    CurrentPeriodEnd: row.currentPeriodEnd,
+    TrialEnd: row.trialEnd,
+    FirstPaidTime: row.firstPaidTime,
+    CreateTime: row.createTime,
+    CancelTime: row.cancelTime,
+  };
 }

@@ -1,7 +1,7 @@
 import type { SubscriptionPendingUpdate } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
-import { pendingUpdates } from '../changes/tables.js';
-import { pendingUpdateView } from '../changes/views.js';
+import { pendingUpdateView } from '../change/views.js';
+import { pendingUpdates } from '../tables.js';
 
 /** Changes of subscriptions that are not finished, by id; '' and others are left out. */
 export async function unfinishedUpdates(

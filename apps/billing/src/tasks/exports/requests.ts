@@ -1,10 +1,94 @@
 import { Controller, Inject } from '@nestjs/common';
-import { exportColumns, exportKinds, type In, listExportColumns, newExport } from '@recur/contracts';
-import { type Caller, CLOCK, type Clock, Db, Handle } from '@recur/platform';
-import { openTask } from '../opened.js';
-import { taskView } from '../views.js';
-import { assertExportable } from './settings.js';
+import {
+  deleteExportTemplate,
+  editExportTemplate,
+  exportColumns,
+  exportKinds,
+  type In,
+  listExportColumns,
+  listExportTemplates,
+  newExport,
+  newExportTemplate,
+} from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, CLOCK, type Clock, type Condition, Db, given, Handle } from '@recur/platform';
+import { openTask } from '../downloads.js';
+import { memberOf } from '../files.js';
+import { exportTemplates } from '../tables.js';
+import { taskView, templateView } from '../tasks.js';
+import { assertExportable } from './sources.js';
 import { EXPORT_WORK } from './writing.js';
+
+const limits = { templates: 1_000 } as const;
+
+const counted = 'select count(*)::integer as count from export_templates where merchant_id = $1';
+const removed = 'delete from export_templates where merchant_id = $1 and id = $2';
+
+/** Settings of exports that a merchant keeps under names. */
+@Controller()
+export class ExportTemplates {
+  constructor(private readonly db: Db) {}
+
+  @Handle(newExportTemplate)
+  add(input: In<typeof newExportTemplate>, caller: Caller) {
+    assertExportable(input);
+    return this.db.write(caller, async tx => {
+      // requests of the same moment are counted one after the other
+      await tx.lockName(`export_templates ${tx.merchantId}`);
+      const [row] = await tx.query(counted, [tx.merchantId]);
+      if (Number(row?.count) >= limits.templates) throw new Rejected('too_many_templates');
+      const { name, task, payload, exportColumns: columns, format } = input;
+      const template = {
+        merchantId: tx.merchantId,
+        id: await tx.nextId(exportTemplates),
+        memberId: memberOf(caller),
+        task,
+        name,
+        payload,
+        columns,
+        format,
+        createTime: tx.now,
+      };
+      tx.save(exportTemplates, template);
+      tx.log(`ExportTemplate(${template.id})`, 'New');
+      return { template: templateView(template) };
+    });
+  }
+
+  @Handle(editExportTemplate)
+  edit(input: In<typeof editExportTemplate>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const kept = await tx.lock(exportTemplates, { id: input.templateId }, 'template_not_found');
+      const { name = kept.name, payload = kept.payload, format = kept.format } = input;
+      const { exportColumns: columns = kept.columns } = input;
+      assertExportable({ task: kept.task, payload, exportColumns: columns });
+      const template = { ...kept, name, payload, columns, format };
+      tx.save(exportTemplates, template);
+      tx.log(`ExportTemplate(${kept.id})`, 'Edit');
+      return { template: templateView(template) };
+    });
+  }
+
+  @Handle(deleteExportTemplate)
+  remove({ templateId }: In<typeof deleteExportTemplate>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await tx.lock(exportTemplates, { id: templateId }, 'template_not_found');
+      await tx.run(removed, [tx.merchantId, templateId]);
+      tx.log(`ExportTemplate(${templateId})`, 'Delete');
+      return {};
+    });
+  }
+
+  @Handle(listExportTemplates)
+  list({ task, page, count }: In<typeof listExportTemplates>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const where: Condition[] = [['task = ?', given(task)]];
+      const order = 'create_time desc, id desc';
+      const { rows, total } = await reader.page({ from: exportTemplates, where, order, page, count });
+      return { templates: rows.map(templateView), total };
+    });
+  }
+}
 
 /** Exports as they are asked for. */
 @Controller()

@@ -3,17 +3,19 @@ import {
   type ExportFilters,
   type ExportRow,
   type ExportTask,
+  exportColumns,
   exportFilters,
   exportRows,
+  isTimeZone,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Caller, Db, Questions, SliceAt, Sliced } from '@recur/platform';
-import { exportedCredits } from '../../credits/exported.js';
-import { exportedCodes, exportedDiscounts, exportedUses } from '../../discounts/exported.js';
-import { exportedInvoices } from '../../invoicing/lists/exported-invoices.js';
-import { exportedTransactions } from '../../invoicing/lists/exported-transactions.js';
-import { exportedSubscriptions } from '../../subscriptions/reads/exported.js';
-import { exportedEvents } from '../../usage/events/exported.js';
+import { exportedTransactions } from '../../collection/payment-lists.js';
+import { exportedCredits } from '../../credits/accounts.js';
+import { exportedCodes, exportedDiscounts, exportedUses } from '../../discounts/discounts.js';
+import { exportedInvoices } from '../../invoices/lists/invoice-list.js';
+import { exportedSubscriptions } from '../../subscriptions/reads/subscriptions.js';
+import { exportedEvents } from '../../usage/events/event-list.js';
 
 /** Rows that another service answers at once. */
 const limits = { asked: 500 } as const;
@@ -77,3 +79,37 @@ function filtersOf<T extends ExportTask>(task: T, payload: Readonly<Record<strin
   if (!filters.ok) throw new Rejected('invalid_parameters', undefined, filters.issues);
   return filters.value;
 }
+
+/** Settings that decide the content of an export. */
+export interface ExportSettings {
+  task: ExportTask;
+  payload: Readonly<Record<string, unknown>>;
+  /** None: all. */
+  exportColumns: readonly string[];
+}
+
+/** Throws Rejected `invalid_parameters`, naming every filter, zone and column that the export does not have. */
+export function assertExportable({ task, payload, exportColumns: columns }: ExportSettings): void {
+  const filters = exportFilters(task, payload);
+  const known = exportColumns(task);
+  const issues = [...(filters.ok ? [] : filters.issues)];
+  const { timezone } = payload;
+  if (timezone !== undefined && timezone !== '' && !(typeof timezone === 'string' && isTimeZone(timezone))) {
+    issues.push({
+      path: '/payload/timezone',
+      message: 'payload.timezone must be an IANA time zone, such as Europe/Berlin',
+    });
+  }
+  for (const [at, name] of columns.entries()) {
+    const wrong = !Object.hasOwn(known, name)
+      ? `is no column of ${task}`
+      : columns.indexOf(name) < at
+        ? 'repeats a column'
+        : '';
+    if (wrong) issues.push({ path: `/exportColumns/${at}`, message: `exportColumns[${at}] ${wrong}` });
+  }
+  if (issues.length > 0) throw new Rejected('invalid_parameters', undefined, issues);
+}
+
+/** The zone in which an export writes times. */
+export const zoneOf = ({ timezone }: Readonly<Record<string, unknown>>): string => String(timezone || 'UTC');

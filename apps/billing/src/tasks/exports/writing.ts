@@ -12,15 +12,13 @@ import {
   type Work,
   type WorkItem,
 } from '@recur/platform';
-import { finalReason, Lasting } from '../failures.js';
-import { FileThread } from '../file-thread.js';
-import { addToFile, removeFile, removeLater } from '../files.js';
+import { isSettled } from '../downloads.js';
+import { addToFile, FileThread, removeFile, removeLater } from '../files.js';
+import { sheetLimits } from '../format/formats.js';
 import type { Written } from '../format/slice.js';
-import { sheetLimits } from '../format/xlsx.js';
-import { isSettled } from '../opened.js';
 import { type TaskRow, taskRows } from '../tables.js';
-import { zoneOf } from './settings.js';
-import { sources } from './sources.js';
+import { finalReason, Lasting } from '../tasks.js';
+import { sources, zoneOf } from './sources.js';
 
 /**
  * Rows that are written at once, and read at once; the most bytes of a part, which fits into one message as base64, and of a

@@ -3,7 +3,7 @@ import { importLimits } from '@recur/contracts';
 import { CsvError, parse } from 'csv-parse/sync';
 import { unzipSync, zipSync } from 'fflate';
 import { readSheet } from 'read-excel-file/universal';
-import { type FileRow, type FileTable, UnreadableFile } from './table.js';
+import { type FileRow, type FileTable, UnreadableFile } from './slice.js';
 
 /** Characters of all cells, columns, and bytes of an unpacked workbook. */
 const limits = { characters: 2_000_000, columns: 100, unpacked: 32_000_000 } as const;

@@ -1,9 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import type { JobAnswer } from '@recur/platform';
-import { written } from './format.js';
+import { written } from './formats.js';
 import { tableIn } from './reading.js';
-import type { Slice, Written } from './slice.js';
-import { type FileTable, UnreadableFile } from './table.js';
+import { type FileTable, type Slice, UnreadableFile, type Written } from './slice.js';
 
 /** A question to the thread: the bytes of rows, or the rows in bytes. */
 export type Job = { write: Slice } | { read: Uint8Array };

@@ -6,7 +6,7 @@ import {
   importColumns,
   type RowIssue,
 } from '@recur/contracts';
-import type { FileTable } from '../format/table.js';
+import type { FileTable } from '../format/slice.js';
 
 /** A row of an import, numbered as in its file. */
 export interface AskedRow<T extends ImportTask> {

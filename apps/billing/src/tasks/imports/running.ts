@@ -1,10 +1,12 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject, Injectable } from '@nestjs/common';
 import {
   DRY,
   type ImportName,
+  type In,
   importNames,
   importResult,
   importUsers,
+  newImport,
   type RowIssue,
   taskOfImport,
 } from '@recur/contracts';
@@ -14,6 +16,7 @@ import {
   type Clock,
   Db,
   fetchedWork,
+  Handle,
   Questions,
   systemCaller,
   type Tx,
@@ -21,21 +24,17 @@ import {
   type WorkItem,
 } from '@recur/platform';
 import { type ImportedRow, SubscriptionImports } from '../../subscriptions/imports/imports.js';
-import { finalReason, Lasting } from '../failures.js';
-import { FileThread } from '../file-thread.js';
-import { addToFile, dropUpload, removeLater } from '../files.js';
-import type { Written } from '../format/slice.js';
-import { type FileTable, UnreadableFile } from '../format/table.js';
-import { timesIn } from '../format/times.js';
-import { isSettled } from '../opened.js';
+import { isSettled, openTask } from '../downloads.js';
+import { addToFile, dropUpload, FileThread, keepUpload, removeLater } from '../files.js';
+import { type FileTable, type Slice, timesIn, UnreadableFile, type Written } from '../format/slice.js';
 import { type TaskRow, taskRows, taskUploads } from '../tables.js';
-import { rowsIn } from './cells.js';
-import { type RowResult, reasonOf, resultFile } from './results.js';
+import { finalReason, Lasting, taskView } from '../tasks.js';
+import { resultColumns, rowsIn } from './cells.js';
 
 /** The kind of work that takes a file; the key is the id of its task. */
 export const IMPORT_WORK = 'task.import';
 
-const limits = { attempts: 8, leaseSeconds: 120, partBytes: 2_000_000, askMs: 60_000 } as const;
+const limits = { attempts: 8, leaseSeconds: 120, partBytes: 2_000_000, askMs: 60_000, named: 20 } as const;
 const unfinished = 'The file could not be taken; nothing of it was. Send it again';
 
 type ImportTaskRow = TaskRow & { task: ImportName };
@@ -170,3 +169,69 @@ function subscriptionResult(task: ImportTaskRow, { subscriptionId, next }: Impor
 }
 
 const isDry = ({ task }: ImportTaskRow): boolean => task.endsWith(DRY);
+
+/** Imports as they are asked for: the file is kept, and taken by due work. */
+@Controller()
+export class ImportRequests {
+  constructor(
+    private readonly db: Db,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Handle(newImport)
+  add({ task, file }: In<typeof newImport>, caller: Caller) {
+    const content = Buffer.from(file.base64, 'base64');
+    const format = content.subarray(0, 2).toString('latin1') === 'PK' ? 'xlsx' : 'csv';
+    const now = Math.floor(this.clock.wall() / 1_000);
+    return this.db.write(caller, async tx => {
+      const payload = { fileName: file.name };
+      const opened = await openTask(tx, caller, { task, format, payload, columns: [], now });
+      await keepUpload(tx, opened.id, content);
+      tx.schedule(IMPORT_WORK, String(opened.id), now);
+      tx.log(`Import(${opened.id})`, `New: ${task}`);
+      return { task: taskView(opened, '') };
+    });
+  }
+}
+
+/** Issues that a task's reason names. */
+
+/** The outcome of a row: its cells of `resultColumns`, by name. */
+export type RowResult = Partial<Record<(typeof resultColumns)[number], string>>;
+
+/** The rows as they were sent, each with its result; rows without one were not taken. Of a file with a fault none was, unless it was only tried. */
+export function resultFile(
+  { format, header, rows }: FileTable,
+  results: ReadonlyMap<number, RowResult>,
+  issues: readonly RowIssue[],
+): Slice {
+  const used = resultColumns.filter(
+    name => name === 'ImportResult' || [...results.values()].some(result => result[name] !== undefined),
+  );
+  const faults = new Map<number, RowIssue[]>();
+  for (const issue of issues) faults.set(issue.row, [...(faults.get(issue.row) ?? []), issue]);
+  const sent = header.flatMap((name, at) => (resultColumns.some(known => known === name) ? [] : [{ name, at }]));
+  return {
+    format,
+    zone: 'UTC',
+    last: true,
+    state: { rows: 0, bytes: 0, crc: 0, rawBytes: 0 },
+    columns: [...sent.map(({ name }) => name), ...used].map(name => ({ name, kind: 'text' })),
+    rows: rows.map(({ row, cells }) => {
+      const own = faults.get(row);
+      const result: RowResult = own ? { ImportResult: own.map(faultText).join('; ') } : (results.get(row) ?? notTaken);
+      return [...sent.map(({ at }) => cells[at] ?? ''), ...used.map(name => result[name] ?? '')];
+    }),
+  };
+}
+
+const notTaken: RowResult = { ImportResult: importResult.notTaken };
+
+const faultText = ({ column, message }: RowIssue): string => (column === '' ? message : `${column} ${message}`);
+
+/** The faults, row by row, in words. */
+export function reasonOf(issues: readonly RowIssue[]): string {
+  const named = issues.slice(0, limits.named).map(issue => `Row ${issue.row}: ${faultText(issue)}`);
+  const more = issues.length - named.length;
+  return [...named, ...(more > 0 ? [`and ${more} more: the file names them all`] : [])].join('\n');
+}

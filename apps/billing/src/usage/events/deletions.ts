@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { deleteUsageEvent, type In } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
-import { assertMetric } from '../../customers/metrics.js';
+import { assertMetric } from '../../customers/catalog.js';
 import { assertUser, findUser } from '../../customers/users.js';
 import { lockCounters } from '../counters.js';
 import { removed } from '../domain/aggregation.js';
 import { aggregationOf } from '../metric-kinds.js';
 import { scheduleNotice } from '../notices.js';
-import { recount } from '../recounting.js';
+import { recount } from '../recounts.js';
 import { SubscriptionFacts } from '../subscription-facts.js';
 import { counters, eventKeys, uniques, usageEvents } from '../tables.js';
 

@@ -1,11 +1,26 @@
-import { Controller } from '@nestjs/common';
-import { chargeStatus, type In, listUsageEvents } from '@recur/contracts';
-import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
-import { metricsById } from '../../customers/metrics.js';
-import { usersById } from '../../customers/users.js';
-import { type Billing, billings, usageEvents } from '../tables.js';
-import { eventView } from '../views.js';
-import { partsOf } from './event-views.js';
+import { Controller, Injectable } from '@nestjs/common';
+import { chargeStatus, type ExportRow, type In, listUsageEvents, type MerchantMetricEvent } from '@recur/contracts';
+import {
+  type Caller,
+  type Condition,
+  Db,
+  each,
+  given,
+  Handle,
+  type Reader,
+  type SliceAt,
+  type Sliced,
+  sorted,
+} from '@recur/platform';
+import { metricsById } from '../../customers/catalog.js';
+import { buyerColumns, usersById, usersOfRows } from '../../customers/users.js';
+import { countersOf, groupedBy, pairKey, pairsIn } from '../counters.js';
+import { type Counter, priceFor } from '../domain/counter.js';
+import { aggregationOf, isLimit } from '../metric-kinds.js';
+import { SubscriptionFacts } from '../subscription-facts.js';
+import { type Billing, billings, type UsageEvent, usageEvents } from '../tables.js';
+import { type EventParts, eventChargeView, eventView } from '../views.js';
+import type { Recorded } from './recorder.js';
 
 type Input = In<typeof listUsageEvents>;
 
@@ -51,7 +66,7 @@ export class UsageEventList {
 
 /** The conditions of metric/event_list. */
 export async function eventsWhere(reader: Reader, input: Input): Promise<Condition[]> {
-  const billed = await billedOn(reader, given(input.invoiceId));
+  const billed = await billingsOn(reader, given(input.invoiceId));
   const subscriptionIds = [
     ...(input.subscriptionIds ?? []),
     ...(billed ?? []).map(({ subscriptionId }) => subscriptionId),
@@ -68,7 +83,7 @@ export async function eventsWhere(reader: Reader, input: Input): Promise<Conditi
   ];
 }
 
-const billedOn = async (reader: Reader, invoiceId: string | undefined): Promise<Billing[] | undefined> =>
+const billingsOn = async (reader: Reader, invoiceId: string | undefined): Promise<Billing[] | undefined> =>
   invoiceId === undefined ? undefined : reader.all(billings, { invoiceId });
 
 /** The users of subscriptions, by whom their events are found in the index. */
@@ -98,4 +113,107 @@ function onInvoice(billed: readonly Billing[]): Condition {
             and o.counter_version < b.last and o.counter_version >= usage_events.counter_version))`,
     JSON.stringify(stretches),
   ];
+}
+
+/** Views of events: with their period, the invoice on which they are charged, and what one has cost. */
+@Injectable()
+export class EventViews {
+  constructor(private readonly facts: SubscriptionFacts) {}
+
+  /** An event that was recorded before, with its price, as the command that records it answers it. */
+  async of(reader: Reader, event: UsageEvent): Promise<MerchantMetricEvent> {
+    const [[parts], metrics, subscription] = await Promise.all([
+      partsOf(reader, [event]),
+      metricsById(reader, [event.metricId]),
+      this.facts.ofSubscription(reader, event.subscriptionId),
+    ]);
+    const metric = metrics.get(event.metricId);
+    const period = subscription?.periods.find(({ start, end }) => start <= event.eventTime && event.eventTime < end);
+    const kept = parts?.counter && subscription && period && priceFor(parts.counter, period, subscription);
+    const of = metric && subscription && { currency: subscription.currency, aggregation: aggregationOf(metric) };
+    const charge = kept && of ? eventChargeView(kept, of, event) : null;
+    return eventView(event, { ...(parts as EventParts), charge });
+  }
+}
+
+/** The view of an event that is recorded now: all that it shows is known. */
+export function newEventView({ event, placed }: Required<Recorded>): MerchantMetricEvent {
+  const { counter, subscription, period } = placed;
+  const kept = isLimit(placed.incoming.metric) ? undefined : priceFor(counter, period, subscription);
+  const of = { currency: subscription.currency, aggregation: aggregationOf(placed.incoming.metric) };
+  const charge = kept ? eventChargeView(kept, of, event) : null;
+  const { periodStart, periodEnd } = counter;
+  return eventView(event, { periodStart, periodEnd, billedOn: '', charge });
+}
+
+/** Periods and invoices of events, in their order. */
+export async function partsOf(
+  reader: Reader,
+  events: readonly UsageEvent[],
+): Promise<(EventParts & { counter: Counter | undefined })[]> {
+  const pairs = pairsIn(events);
+  const since = Math.min(...events.map(({ eventTime }) => eventTime));
+  const [counters, billed] = await Promise.all([
+    countersOf(reader, pairs, since),
+    reader.among(billings, 'subscriptionId', [...new Set(pairs.map(({ subscriptionId }) => subscriptionId))]),
+  ]);
+  const byPair = groupedBy(counters, pairKey);
+  const billingsByPair = groupedBy(billed, pairKey);
+  return events.map(event => {
+    const counter = byPair
+      .get(pairKey(event))
+      ?.find(one => one.startAt <= event.eventTime && event.eventTime < one.endAt);
+    return {
+      counter,
+      periodStart: counter?.periodStart ?? 0,
+      periodEnd: counter?.periodEnd ?? 0,
+      billedOn: counter ? firstBilledOn(event, counter, billingsByPair.get(pairKey(event)) ?? []) : '',
+      charge: null,
+    };
+  });
+}
+
+/** The id under which the counter was first billed with the event in it. */
+function firstBilledOn({ counterVersion }: UsageEvent, { startAt }: Counter, billed: readonly Billing[]): string {
+  const after = billed.filter(one => one.startAt === startAt && one.counterVersion >= counterVersion);
+  const [first] = after.sort((one, other) => one.counterVersion - other.counterVersion);
+  return first?.invoiceId ?? '';
+}
+
+/** The next events of metric/event_list as rows of an export, by id: their tables have no index by creation time. */
+export function exportedEvents(
+  db: Db,
+  caller: Caller,
+  input: In<typeof listUsageEvents>,
+  at: SliceAt,
+): Promise<Sliced<ExportRow<'MetricEventExport'>>> {
+  return db.read(caller, async reader => {
+    const where = await eventsWhere(reader, input);
+    const { rows, next } = await reader.slice({ from: usageEvents, where, by: ['id', 'eventTime'], ...at });
+    if (rows.length === 0) return { rows: [], next };
+    const metricIds = rows.map(({ metricId }) => metricId);
+    const [parts, metrics, users] = await Promise.all([
+      partsOf(reader, rows),
+      metricsById(reader, metricIds),
+      usersOfRows(reader, rows),
+    ]);
+    const shown = rows.map((row, index) => {
+      const metric = metrics.get(row.metricId);
+      const { periodStart = 0, periodEnd = 0 } = parts[index] ?? {};
+      return {
+        Id: row.id,
+        ExternalEventId: row.externalEventId,
+        MetricCode: metric?.code ?? '',
+        MetricName: metric?.metricName ?? '',
+        Value: Number(row.value),
+        SubscriptionId: row.subscriptionId,
+        PeriodStart: periodStart,
+        PeriodEnd: periodEnd,
+        EventTime: row.eventTime,
+        CreateTime: row.createTime,
+        ...buyerColumns(row.userId, users.get(row.userId)),
+      };
+    });
+    return { rows: shown, next };
+  });
 }

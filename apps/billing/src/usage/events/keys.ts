@@ -1,4 +1,6 @@
-import { hydrate, type Reader, type Tx } from '@recur/platform';
+import { Injectable } from '@nestjs/common';
+import { type Caller, Db, hydrate, type Reader, type Tx } from '@recur/platform';
+import { eventTimes } from '../domain/counter.js';
 import { type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';
 
 const listed = (of: { columns: readonly { column: string }[] }) =>
@@ -76,4 +78,33 @@ export async function uniqueCounts(reader: Reader, names: readonly UniqueName[])
 /** A violation of the key of any partition means that another command has recorded the event: run again and find it. */
 export function onKeyConflict(tx: Tx): void {
   for (let part = 0; part < 16; part++) tx.onConflict(`usage_event_keys_${part}_pkey`, 'again');
+}
+
+/**
+ * The monthly partitions of events. Each replica asks once for a day; the database then makes its month and the
+ * one after it, so that the next one is there before it begins.
+ */
+@Injectable()
+export class Partitions {
+  /** Days since 1970 for which it has asked. */
+  private readonly known = new Set<number>();
+
+  constructor(private readonly db: Db) {}
+
+  /** Makes sure that these events have a partition; those at a time that is refused need none. */
+  async ensureFor(caller: Caller, events: readonly { eventTime: number }[]): Promise<void> {
+    const now = await this.db.read(caller, async reader => ({ now: reader.now }));
+    const times = new Set(events.map(({ eventTime }) => (eventTime === 0 ? now.now : eventTime)));
+    for (const time of times) {
+      const isTaken = time >= now.now - eventTimes.lateSeconds && time <= now.now + eventTimes.aheadSeconds;
+      if (isTaken) await this.ensure(time);
+    }
+  }
+
+  private async ensure(second: number): Promise<void> {
+    const day = Math.floor(second / 86_400);
+    if (this.known.has(day)) return;
+    await this.db.infra('select usage_events_ensure($1)', [second]);
+    this.known.add(day);
+  }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Caller, Db, systemCaller } from '@recur/platform';
-import { Partitions } from './partitions.js';
+import { Partitions } from './keys.js';
 import { type Outcome, UsageRecorder } from './recorder.js';
 import type { Incoming } from './resolve.js';
 

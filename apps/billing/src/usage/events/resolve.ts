@@ -1,9 +1,9 @@
 import type { MerchantMetric, UsageEventInput } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Caller, Db, Reader } from '@recur/platform';
-import { metricsByCode } from '../../customers/metrics.js';
+import { metricsByCode } from '../../customers/catalog.js';
 import { findUsers, type UserKey } from '../../customers/users.js';
-import { measured } from '../domain/measuring.js';
+import { measured } from '../domain/aggregation.js';
 import { aggregationOf } from '../metric-kinds.js';
 
 /** An event whose user and metric are found, ready to be counted. */

@@ -5,21 +5,23 @@ import {
   errors,
   type In,
   ingestUsageEvents,
+  membersIn,
   newUsageEvent,
-  type UsageEventInput,
+  spelled,
+  UsageEventInput,
+  validate,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, CommittedRejection, Db, Handle, type Tx } from '@recur/platform';
+import { type Caller, CommittedRejection, Db, giveWay, Handle, type Tx } from '@recur/platform';
 import { UsageDeletions } from './deletions.js';
-import { EventViews, newEventView } from './event-views.js';
-import { linesIn } from './ndjson.js';
-import { Partitions } from './partitions.js';
+import { EventViews, newEventView } from './event-list.js';
+import { Partitions } from './keys.js';
 import { UsageQueue } from './queue.js';
 import { type Outcome, UsageRecorder } from './recorder.js';
 import { type Incoming, resolve } from './resolve.js';
 
 /** `part`: lines that are recorded in one transaction, between which other commands have their turn. */
-const limits = { refusedLines: 1_000, part: 250 } as const;
+const limits = { refusedLines: 1_000, part: 250, depth: 64, members: 2_000 } as const;
 
 /** Commands of usage events. */
 @Controller()
@@ -131,4 +133,62 @@ function failureOf({ slug, message: own, issues }: Rejected): { code: number; me
 /** The answer alone is stored under the key: events are recognised by their own ids. */
 function withoutKey({ idempotencyKey: _key, ...caller }: Caller): Caller {
   return caller;
+}
+
+export interface Line {
+  /** From 1. */
+  line: number;
+  event: UsageEventInput;
+}
+export interface RefusedLine {
+  line: number;
+  code: number;
+  message: string;
+}
+
+/** Nesting and members of a line, and the refused lines that are told. */
+/** Lines are read in parts of so many characters, and then others have their turn. A line costs some of its own. */
+const turn = { chars: 16_384, perLine: 100 } as const;
+
+/**
+ * The events of an NDJSON text, a line each, and the first 1000 lines that are none. Blank lines count, and are skipped.
+ * The work gives way to other commands every few milliseconds.
+ */
+export async function linesIn(text: string): Promise<{ events: Line[]; refused: RefusedLine[] }> {
+  const events: Line[] = [];
+  const refused: RefusedLine[] = [];
+  let spent = 0;
+  for (const [at, json] of text.split('\n').entries()) {
+    spent += json.length + turn.perLine;
+    if (spent > turn.chars) {
+      spent = 0;
+      await giveWay();
+    }
+    if (json.trim() === '') continue;
+    const line = at + 1;
+    const value = valueIn(json);
+    // without the messages of a refusal, which take longer than the check
+    const checked = value === undefined ? undefined : UsageEventInput.safeParse(spelled(UsageEventInput, value));
+    if (checked?.success) events.push({ line, event: checked.data });
+    else if (refused.length < limits.refusedLines) refused.push({ line, ...reasonOf(value) });
+  }
+  return { events, refused };
+}
+
+/** The reason why a line is refused; `value` is undefined where it is no JSON. */
+function reasonOf(value: unknown): Omit<RefusedLine, 'line'> {
+  if (value === undefined) return { code: errors.malformed_json.code, message: 'The line is not valid JSON' };
+  const checked = validate(UsageEventInput, value);
+  const message = checked.ok ? undefined : checked.issues[0]?.message;
+  return { code: errors.invalid_parameters.code, message: message ?? errors.invalid_parameters.message };
+}
+
+/** The value of a line; undefined where it is no JSON, or too deep or long for code that looks at each of its members. */
+function valueIn(json: string): unknown {
+  if (typeof membersIn(json, limits) === 'string') return undefined;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }

@@ -2,17 +2,16 @@ import { Controller } from '@nestjs/common';
 import { adjustLimit, type In, listLimitAdjustments, type MerchantMetric } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, given, Handle, type Tx } from '@recur/platform';
-import { assertMetric } from '../../customers/metrics.js';
+import { assertMetric } from '../../customers/catalog.js';
 import { assertUser, findUser } from '../../customers/users.js';
-import { levelReached } from '../domain/limit.js';
-import { type Place, place } from '../domain/placing.js';
+import { levelReached } from '../domain/billing.js';
+import { type Place, place } from '../domain/counter.js';
 import { isLimit } from '../metric-kinds.js';
 import { scheduleNotice } from '../notices.js';
 import { SubscriptionFacts } from '../subscription-facts.js';
 import { type Adjustment, adjustments, counters } from '../tables.js';
 import { adjustmentView } from '../views.js';
-import { lockedPeriods } from './carry-over.js';
-import { totalLimit } from './limit-stats.js';
+import { lockedPeriods, totalLimit } from './carry-over.js';
 
 type Input = In<typeof adjustLimit>;
 

@@ -1,13 +1,13 @@
-import type { MerchantMetric } from '@recur/contracts';
-import type { Tx } from '@recur/platform';
-import { metricsById } from '../../customers/metrics.js';
+import type { MerchantMetric, UserHistoryMetricLimit } from '@recur/contracts';
+import type { Reader, Tx } from '@recur/platform';
+import { metricsById } from '../../customers/catalog.js';
 import { createCounters, emptyCounter, lockCounters } from '../counters.js';
+import { carryOver as leftOver, limitOf } from '../domain/billing.js';
 import type { Counter } from '../domain/counter.js';
-import type { UsagePeriod, UsageSubscription } from '../domain/facts.js';
-import { carryOver as leftOver } from '../domain/limit.js';
-import { kindOf } from '../metric-kinds.js';
+import { termsOf, type UsagePeriod, type UsageSubscription } from '../domain/facts.js';
+import { isLimit, kindOf } from '../metric-kinds.js';
 import { adjustments, counters } from '../tables.js';
-import { totalLimit } from './limit-stats.js';
+import { limitView } from '../views.js';
 
 /**
  * Carries what recurring limits leave over in the period that ended to the next: max(total − used, 0). Called at the end
@@ -74,3 +74,59 @@ async function adjust(
   });
   tx.save(counters, { ...counter, adjusted: counter.adjusted + amount - before });
 }
+
+/** The limit of a metric in a period, and what is used of it. */
+export interface LimitStat {
+  metric: MerchantMetric;
+  used: bigint;
+  total: bigint;
+  minEventId: number;
+  maxEventId: number;
+  view: UserHistoryMetricLimit;
+}
+
+/** The limits of a period: of metrics that its plans limit, and of those that were counted or adjusted. */
+export async function limitStats(
+  reader: Reader,
+  subscription: UsageSubscription,
+  period: UsagePeriod,
+): Promise<LimitStat[]> {
+  const { subscriptionId, userId } = subscription;
+  const [counted, adjusted] = await Promise.all([
+    reader.all(counters, { subscriptionId, startAt: period.start }),
+    reader.all(adjustments, { subscriptionId, periodStart: period.start }, 'order by id'),
+  ]);
+  const terms = termsOf(period);
+  const ids = terms.flatMap(({ limits }) => limits.map(({ metricId }) => metricId));
+  const metrics = await metricsById(reader, [...ids, ...counted.map(({ metricId }) => metricId)]);
+  const limited = [...metrics.values()].filter(isLimit).sort((one, other) => one.id - other.id);
+  return limited.map(metric => {
+    const counter = counted.find(({ metricId }) => metricId === metric.id);
+    const own = adjusted.filter(({ metricId }) => metricId === metric.id);
+    const total = totalLimit(period, metric, counter);
+    return {
+      metric,
+      total,
+      used: counter?.used ?? 0n,
+      minEventId: counter?.minEventId ?? 0,
+      maxEventId: counter?.maxEventId ?? 0,
+      view: limitView(metric, userId, { total, terms, adjustments: own }),
+    };
+  });
+}
+
+/** The limit that plans grant, with carry-over and adjustments. */
+export const totalLimit = (
+  period: UsagePeriod,
+  { id, carryoverProrationEnabled }: MerchantMetric,
+  counter: Pick<Counter, 'adjusted'> | undefined,
+): bigint => limitOf(period, id, carryoverProrationEnabled) + (counter?.adjusted ?? 0n);
+
+/** A limit as histories show it. */
+export const historyStat = ({ used, total, minEventId, maxEventId, view }: LimitStat) => ({
+  usedValue: Number(used),
+  totalLimit: Number(total),
+  minEventId,
+  maxEventId,
+  metricLimit: view,
+});

@@ -28,7 +28,7 @@ import {
   submitChange,
   updateSubscriptionConfig,
 } from '@recur/contracts';
-import type { Subscribers } from '../cycle/subscribers.js';
+import type { Subscribers } from '../renewal/subscribers.js';
 import { charge } from '../usage/metered.js';
 import { type Ask, broken, unbalanced } from './audit.js';
 import { Random } from './random.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { emptyOf, Plan, planType } from '@recur/contracts';
 import { periodItems } from '../../../src/subscriptions/domain/bill.js';
-import { type StartTerms, startOf } from '../../../src/subscriptions/domain/first.js';
 import { amountOf, itemsFor, priceIn, snapshotOf, storedItems } from '../../../src/subscriptions/domain/items.js';
 import { gapIn } from '../../../src/subscriptions/domain/periods.js';
+import { type StartTerms, startOf } from '../../../src/subscriptions/domain/start.js';
 import { advanced, nextPeriod, type Subscription } from '../../../src/subscriptions/domain/subscription.js';
 import { appendedTrialEnd } from '../../../src/subscriptions/domain/trials.js';
 

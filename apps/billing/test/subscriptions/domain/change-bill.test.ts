@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SoldLine } from '../../../src/invoicing/composed/domain/sold-line.js';
+import type { SoldLine } from '../../../src/invoices/domain/items.js';
 import { type DiscountTerms, discountOfChanges } from '../../../src/pricing/discount.js';
+import { lastLines } from '../../../src/subscriptions/domain/bill.js';
 import {
   changeLines,
+  creditItem,
   fullItem,
   type PaidPeriod,
   partItem,
   type ShownItem,
   type TermsChange,
 } from '../../../src/subscriptions/domain/change-bill.js';
-import { lastLines } from '../../../src/subscriptions/domain/last-bill.js';
-import { creditItem } from '../../../src/subscriptions/domain/lines-in-force.js';
 import { rate } from '../../pricing/samples.js';
 import { addon, amountsOf, composed, dates, day, paidLines, plan, terms, thirtyDays } from './change-samples.js';
 

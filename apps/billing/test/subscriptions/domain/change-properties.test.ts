@@ -1,12 +1,11 @@
 import { expect, it } from '@jest/globals';
 import { ratio, sum } from '@recur/kernel';
 import fc from 'fast-check';
-import type { BillItem } from '../../../src/invoicing/composed/domain/bill.js';
-import type { SoldLine } from '../../../src/invoicing/composed/domain/sold-line.js';
+import type { BillItem, SoldLine } from '../../../src/invoices/domain/items.js';
 import type { DiscountTerms } from '../../../src/pricing/discount.js';
+import { lastLines } from '../../../src/subscriptions/domain/bill.js';
 import { changeLines, type PaidPeriod, type ShownItem } from '../../../src/subscriptions/domain/change-bill.js';
 import { type ChangeContext, planChange, priceOf } from '../../../src/subscriptions/domain/changes.js';
-import { lastLines } from '../../../src/subscriptions/domain/last-bill.js';
 import { addon, composed, paidLines, plan, terms } from './change-samples.js';
 
 /*

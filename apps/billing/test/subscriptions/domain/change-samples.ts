@@ -1,6 +1,5 @@
 import type { Interval } from '@recur/kernel';
-import type { BillItem } from '../../../src/invoicing/composed/domain/bill.js';
-import type { SoldLine } from '../../../src/invoicing/composed/domain/sold-line.js';
+import type { BillItem, SoldLine } from '../../../src/invoices/domain/items.js';
 import { type DiscountTerms, isDiscountable } from '../../../src/pricing/discount.js';
 import { type Composition, compose } from '../../../src/pricing/price.js';
 import type { Stretch } from '../../../src/pricing/proration.js';

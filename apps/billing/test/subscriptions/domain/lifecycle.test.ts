@@ -7,7 +7,7 @@ import {
   liveStatuses,
   subscriptionLifecycle,
   unpaidStatuses,
-} from '../../../src/subscriptions/domain/lifecycle.js';
+} from '../../../src/subscriptions/domain/subscription.js';
 
 it('has the states of the codes', () => {
   expect([...subscriptionLifecycle.states].sort()).toEqual(Object.keys(subscriptionStatus).sort());

@@ -14,7 +14,7 @@ import {
   previewNextInvoice,
   updateSubscriptionConfig,
 } from '@recur/contracts';
-import { utc } from '../cycle/subscribers.js';
+import { utc } from '../renewal/subscribers.js';
 import { type Pricing, pricing } from './priced.js';
 
 let p: Pricing;

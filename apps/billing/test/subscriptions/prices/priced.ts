@@ -1,5 +1,5 @@
 import { emptyOf, Plan, type PlanPriceChange, planStatus, planType, subscriptionDetail } from '@recur/contracts';
-import { subscribers } from '../cycle/subscribers.js';
+import { subscribers } from '../renewal/subscribers.js';
 
 type Known = Partial<Plan>;
 

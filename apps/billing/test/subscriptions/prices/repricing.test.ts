@@ -3,14 +3,14 @@ import { emptyOf, Plan, type PlanPriceChange, planType } from '@recur/contracts'
 import { boundary, startOfDay } from '@recur/kernel';
 import fc from 'fast-check';
 import { itemsFor, snapshotOf, storedItems } from '../../../src/subscriptions/domain/items.js';
-import type { Subscription } from '../../../src/subscriptions/domain/subscription.js';
 import {
   announced,
   entered,
   pricedFrom,
   timed,
   withPriceChanges,
-} from '../../../src/subscriptions/prices/domain/repricing.js';
+} from '../../../src/subscriptions/domain/repricing.js';
+import type { Subscription } from '../../../src/subscriptions/domain/subscription.js';
 
 /*
  * Price changes over a running subscription, for any interval, zone, notice and moment: never before the notice is old enough,

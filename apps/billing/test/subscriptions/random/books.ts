@@ -1,11 +1,9 @@
 import { createFrom } from '@recur/contracts';
-import { type Composed, composedOf } from '../../../src/invoicing/composed/compose.js';
-import { documentOf } from '../../../src/invoicing/composed/document.js';
-import type { Bill } from '../../../src/invoicing/composed/domain/bill.js';
-import { promoOf, type SoldLine } from '../../../src/invoicing/composed/domain/sold-line.js';
-import { soldIn } from '../../../src/invoicing/composed/sold-lines.js';
-import type { InvoiceState } from '../../../src/invoicing/state.js';
-import type { LineRow } from '../../../src/invoicing/tables.js';
+import { soldIn } from '../../../src/invoices/crediting/creditable-lines.js';
+import { type Bill, promoOf, type SoldLine } from '../../../src/invoices/domain/items.js';
+import { type Composed, composedOf, documentOf } from '../../../src/invoices/issuing/calculate.js';
+import type { InvoiceState } from '../../../src/invoices/state.js';
+import type { LineRow } from '../../../src/invoices/tables.js';
 import { discountsCycle } from '../../../src/pricing/discount.js';
 import type { Stretch } from '../../../src/pricing/proration.js';
 import type { PeriodRow } from '../../../src/subscriptions/domain/periods.js';

@@ -1,8 +1,14 @@
-import type { BillDiscount } from '../../../src/invoicing/composed/domain/bill.js';
-import type { SoldLine } from '../../../src/invoicing/composed/domain/sold-line.js';
+import type { BillDiscount, SoldLine } from '../../../src/invoices/domain/items.js';
 import { discountOfChanges, type ItemChange } from '../../../src/pricing/discount.js';
-import { termsOf, type Update, updated, updateTo } from '../../../src/subscriptions/domain/apply-change.js';
-import { type BilledChangeLines, billedPeriods, linesNow } from '../../../src/subscriptions/domain/billed-change.js';
+import {
+  type BilledChangeLines,
+  billedPeriods,
+  linesNow,
+  termsOf,
+  type Update,
+  updated,
+  updateTo,
+} from '../../../src/subscriptions/domain/apply-change.js';
 import { type ChangePlan, planChange } from '../../../src/subscriptions/domain/changes.js';
 import { isLivePeriod, type PeriodRow } from '../../../src/subscriptions/domain/periods.js';
 import type { Subscription } from '../../../src/subscriptions/domain/subscription.js';

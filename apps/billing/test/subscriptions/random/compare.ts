@@ -1,4 +1,4 @@
-import type { Composed } from '../../../src/invoicing/composed/compose.js';
+import type { Composed } from '../../../src/invoices/issuing/calculate.js';
 import { gapIn } from '../../../src/subscriptions/domain/periods.js';
 import type { Made } from './books.js';
 import type { History } from './history.js';

@@ -1,12 +1,12 @@
-import { type Composed } from '../../../src/invoicing/composed/compose.js';
-import type { Bill } from '../../../src/invoicing/composed/domain/bill.js';
+import type { Bill } from '../../../src/invoices/domain/items.js';
+import { type Composed } from '../../../src/invoices/issuing/calculate.js';
 import { sellsUsage } from '../../../src/subscriptions/arrears.js';
+import { nextBillOf } from '../../../src/subscriptions/change/next-bill.js';
 import { type Update } from '../../../src/subscriptions/domain/apply-change.js';
 import { cycleBill, firstBill } from '../../../src/subscriptions/domain/bill.js';
-import { nextStep, periodOf, stateOf } from '../../../src/subscriptions/domain/cycle.js';
 import { type Period, type PeriodRow } from '../../../src/subscriptions/domain/periods.js';
+import { nextStep, periodOf, stateOf } from '../../../src/subscriptions/domain/renewal.js';
 import { advanced, type Subscription } from '../../../src/subscriptions/domain/subscription.js';
-import { nextBillOf } from '../../../src/subscriptions/next-bill.js';
 import { leadOf, makeTime } from '../../../src/subscriptions/schedule.js';
 import { Books, type Made } from './books.js';
 import type { History } from './history.js';

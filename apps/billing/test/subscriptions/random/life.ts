@@ -1,17 +1,17 @@
 import { dueDayOf, dueSeries } from '@recur/kernel';
 import { repriced } from '../../../src/subscriptions/arrears.js';
-import { countedAfter, extended, movedAfter } from '../../../src/subscriptions/cycle/extension.js';
+import { countedAfter, extended, movedAfter } from '../../../src/subscriptions/course/trial-time.js';
 import {
   changeBill,
   deferred,
   freeSecondsFrom,
+  linesAnew,
   restarted,
   sells,
   updated,
 } from '../../../src/subscriptions/domain/apply-change.js';
-import { linesAnew } from '../../../src/subscriptions/domain/billed-change.js';
+import { lastBill, lastLines } from '../../../src/subscriptions/domain/bill.js';
 import { intervalOf } from '../../../src/subscriptions/domain/items.js';
-import { lastBill, lastLines } from '../../../src/subscriptions/domain/last-bill.js';
 import { type PeriodRow, sellsPlan } from '../../../src/subscriptions/domain/periods.js';
 import { isInTrial, planOf } from '../../../src/subscriptions/domain/subscription.js';
 import { boundTerms, quoteOf } from './changing.js';

@@ -1,5 +1,5 @@
 import { emptyOf, MetricPlanCharge } from '@recur/contracts';
-import type { BillItem } from '../../../src/invoicing/composed/domain/bill.js';
+import type { BillItem } from '../../../src/invoices/domain/items.js';
 import { samePrice, usagePrice } from '../../../src/pricing/usage.js';
 import type { PeriodRow } from '../../../src/subscriptions/domain/periods.js';
 import { planOf, type Subscription } from '../../../src/subscriptions/domain/subscription.js';

@@ -1,8 +1,8 @@
 import { emptyOf, Plan, planType } from '@recur/contracts';
 import type { Interval } from '@recur/kernel';
-import { startOf } from '../../../src/subscriptions/domain/first.js';
 import { amountOf, type Choice, itemsFor, snapshotOf, storedItems } from '../../../src/subscriptions/domain/items.js';
 import type { Period } from '../../../src/subscriptions/domain/periods.js';
+import { startOf } from '../../../src/subscriptions/domain/start.js';
 import type { Subscription } from '../../../src/subscriptions/domain/subscription.js';
 import type { TaxFacts } from '../../../src/tax/decide.js';
 import type { History, Wish } from './history.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addTrialTime, previewChange, submitChange } from '@recur/contracts';
-import { utc } from '../cycle/subscribers.js';
+import { utc } from '../renewal/subscribers.js';
 import { charge, limit, type Metered, metered, tiers } from './metered.js';
 
 let s: Metered;

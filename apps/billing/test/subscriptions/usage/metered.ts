@@ -13,7 +13,7 @@ import {
   updateSubscriptionConfig,
   usageCurrentValue,
 } from '@recur/contracts';
-import { type Subscribers, shown, subscribers, utc } from '../cycle/subscribers.js';
+import { type Subscribers, shown, subscribers, utc } from '../renewal/subscribers.js';
 
 type Kind = keyof typeof metricType;
 type Aggregation = keyof typeof aggregationType;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { emptyOf, MultiCurrencyConfig, submitChange, subscriptionUsage } from '@recur/contracts';
-import { utc } from '../cycle/subscribers.js';
+import { utc } from '../renewal/subscribers.js';
 import { charge, limit, type Metered, metered } from './metered.js';
 
 let s: Metered;

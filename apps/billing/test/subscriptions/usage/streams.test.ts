@@ -11,7 +11,7 @@ import {
   submitChange,
 } from '@recur/contracts';
 import { isMany, sized } from '@recur/platform/testing/size';
-import { utc } from '../cycle/subscribers.js';
+import { utc } from '../renewal/subscribers.js';
 import { type Metered, metered } from './metered.js';
 import {
   aggregations,

@@ -10,7 +10,7 @@ import {
   submitChange,
   subscriptionUsage,
 } from '@recur/contracts';
-import { utc } from '../cycle/subscribers.js';
+import { utc } from '../renewal/subscribers.js';
 import { charge, limit, type Metered, metered, tiers } from './metered.js';
 
 let s: Metered;

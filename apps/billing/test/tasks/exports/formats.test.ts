@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { written } from '../../../src/tasks/format/format.js';
-import type { Cell, FileColumn, Slice } from '../../../src/tasks/format/slice.js';
-import { timesIn } from '../../../src/tasks/format/times.js';
+import { written } from '../../../src/tasks/format/formats.js';
+import { type Cell, type FileColumn, type Slice, timesIn } from '../../../src/tasks/format/slice.js';
 import { csvRows, filesIn, xlsxRows } from './files.js';
 
 const columns: FileColumn[] = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { zipSync } from 'fflate';
-import { written } from '../../../src/tasks/format/format.js';
+import { written } from '../../../src/tasks/format/formats.js';
 import { tableIn } from '../../../src/tasks/format/reading.js';
 
 const table = (text: string) => tableIn(Buffer.from(text));

@@ -12,7 +12,7 @@ import {
   taskStatus,
 } from '@recur/contracts';
 import { boundary } from '@recur/kernel';
-import { written } from '../../../src/tasks/format/format.js';
+import { written } from '../../../src/tasks/format/formats.js';
 import { ImportRunning } from '../../../src/tasks/imports/running.js';
 import { cardWorld, type World } from '../../subscriptions/world.js';
 import { xlsxRows } from '../exports/files.js';

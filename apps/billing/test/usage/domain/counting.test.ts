@@ -10,10 +10,9 @@ import {
   type Tally,
   tallied,
 } from '../../../src/usage/domain/aggregation.js';
-import { boundsAt } from '../../../src/usage/domain/counter.js';
+import { alertsDue, carryOver, exceeds, limitOf } from '../../../src/usage/domain/billing.js';
+import { boundsAt, type Place, place } from '../../../src/usage/domain/counter.js';
 import type { PlanTerms, UsagePeriod, UsageSubscription } from '../../../src/usage/domain/facts.js';
-import { alertsDue, carryOver, exceeds, limitOf } from '../../../src/usage/domain/limit.js';
-import { type Place, place } from '../../../src/usage/domain/placing.js';
 
 const aggregations: readonly Aggregation[] = ['count', 'countUnique', 'latest', 'max', 'sum'];
 const events = fc.array(

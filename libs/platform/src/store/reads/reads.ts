@@ -1,12 +1,12 @@
 import type { Rejected } from '@recur/kernel';
 import type { Lookup, Where } from '../aggregate.js';
+import { type AnswerAll, distinct } from '../joint.js';
 import type { Stale } from '../outcomes.js';
 import type { Row } from '../pool.js';
 import { hydrate, type Table } from '../schema/table.js';
 import type { Source } from '../session.js';
 import { assertComplete } from '../sql/size-limits.js';
 import { amongText, jointText, selectText } from '../sql/statements.js';
-import { type AnswerAll, distinct } from './joint.js';
 
 /**
  * Reads that decide nothing for certain: another command may change what they show before this one commits. Reads and

@@ -1,0 +1,189 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '@recur/platform';
+import { InvoiceEndings } from '../invoices/close.js';
+import { chargeWork } from '../invoices/collecting.js';
+import {
+  askAgainAfter,
+  type ChargeOutcome,
+  type ChargeReport,
+  mismatchOf,
+  statesMoney,
+  type Verdict,
+  verdictOf,
+} from '../invoices/domain/charge.js';
+import { receivePayment } from '../invoices/domain/collection.js';
+import { isTriedNow } from '../invoices/domain/dunning.js';
+import { markFailed, type Payment } from '../invoices/domain/payment.js';
+import { type NoticeFacts, Notices, type Occasion } from '../invoices/notices.js';
+import { InvoiceOwners, lockCharge } from '../invoices/owners.js';
+import { collections, payments } from '../invoices/payment-tables.js';
+import type { InvoiceState } from '../invoices/state.js';
+import { paymentAggregate } from '../invoices/views.js';
+import { receipt } from '../pricing/settle.js';
+import { tellMismatch } from '../refunds/mismatches.js';
+import { receiveSurplus, type Surplus } from '../refunds/surplus.js';
+import { goOnAfterRelease } from './charges.js';
+import { settleReceipt } from './wire-transfers.js';
+
+/** Records what gateways say about charges: the same for answers, inquiries and callbacks. */
+@Injectable()
+export class Settlement {
+  constructor(
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+    private readonly notices: Notices,
+  ) {}
+
+  /** Records a report, with its log entry; false for one that says nothing new, or names no payment. */
+  async report(tx: Tx, report: ChargeReport): Promise<boolean> {
+    const locked = await lockCharge(tx, this.owners, report.paymentId);
+    if (!locked) return false;
+    const { invoice, payment } = locked;
+    const verdict = verdictOf(payment, invoice, report);
+    if (verdict === 'mismatch') return this.mismatch(tx, invoice, payment, report);
+    if (!(await this.apply(tx, invoice, payment, report.outcome, verdict))) return false;
+    const { invoiceId, userId, paymentId } = payment;
+    tx.log(`Payment(${paymentId})`, `Charge: ${report.outcome.is}`, { invoiceId, userId });
+    return true;
+  }
+
+  /** Returns false where nothing changes. */
+  private async apply(
+    tx: Tx,
+    invoice: InvoiceState,
+    payment: Payment,
+    outcome: ChargeOutcome,
+    verdict: Exclude<Verdict, 'mismatch'>,
+  ): Promise<boolean> {
+    const amount = statesMoney(outcome) ? outcome.amount : 0n;
+    const gatewayPaymentId = referenceOf(outcome) || payment.gatewayPaymentId;
+    const known = { ...payment, gatewayPaymentId, modifyTime: tx.now };
+    const over: Payment = { ...known, outcome: '', inquiries: 0 };
+    switch (verdict) {
+      case 'nothing':
+        return false;
+      case 'collect': {
+        const [received, paid] = receivePayment(over, invoice, { gatewayPaymentId, now: tx.now });
+        await settleReceipt(tx, this.endings, paid, received, receipt(payment.totalAmount, amount, true));
+        return true;
+      }
+      case 'surplus':
+        return surplus(tx, invoice, payment, { gatewayPaymentId, amount });
+      case 'fail':
+        await this.fail(tx, invoice, over, outcome);
+        return true;
+      case 'act': {
+        const link = outcome.is === 'needsAction' ? outcome.link : '';
+        const waiting: Payment = { ...over, outcome: 'action', link: link || payment.link };
+        tx.step(paymentAggregate, waiting, 'payment.authorised.need');
+        await this.owners.tellUnderWay(tx, invoice, false);
+        tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(waiting));
+        await this.tell(tx, 'needsAction', invoice, waiting, { link: waiting.link });
+        return true;
+      }
+      case 'reserve':
+        tx.save(payments, { ...over, outcome: 'authorised' });
+        if (payment.captureId !== '') tx.schedule(chargeWork.capture, payment.paymentId, tx.now);
+        await this.owners.tellUnderWay(tx, invoice, true);
+        return true;
+      case 'ask':
+        if (askAgain(tx, known).outcome === 'unknown') await this.owners.tellUnderWay(tx, invoice, true);
+        return true;
+      case 'resend':
+        tx.save(payments, over);
+        await this.owners.tellUnderWay(tx, invoice, false);
+        await resend(tx, invoice);
+        return true;
+      case 'close':
+        tx.save(payments, { ...over, gatewayPaymentId: payment.gatewayPaymentId });
+        await goOnAfterRelease(tx, payment);
+        return true;
+    }
+  }
+
+  /**
+   * Money that is none of the payment's: a person has to look, and the payment keeps its status. An answer of its own
+   * gateway says too that no more is to come of the charge: nothing is asked any more, and nothing is charged by itself.
+   */
+  private async mismatch(
+    tx: Tx,
+    invoice: InvoiceState,
+    payment: Payment,
+    { gatewayId, attempt, by, outcome }: ChargeReport,
+  ): Promise<boolean> {
+    if (!statesMoney(outcome)) return false;
+    const { reference, amount, currency } = outcome;
+    const reason = mismatchOf(payment, { gatewayId, attempt }, outcome) ?? 'amount';
+    const reported = { gatewayId, reference, amount, currency, expected: payment.totalAmount, refundId: '' };
+    const isNew = await tellMismatch(tx, payment, { about: 'charge', reason, ...reported });
+    if (by === 'callback' || payment.outcome === '') return isNew;
+    const { paymentId, invoiceId, userId } = payment;
+    if (!isNew) tx.log(`Payment(${paymentId})`, 'Charge: mismatch', { invoiceId, userId });
+    tx.save(payments, { ...payment, outcome: '', inquiries: 0, captureId: '', modifyTime: tx.now });
+    if (payment.status !== 'created') {
+      await goOnAfterRelease(tx, payment);
+      return true;
+    }
+    const collection = await tx.lockIfAny(collections, { invoiceId });
+    // by hand alone from now on: not at its time, nor with another method
+    const byHand = { automatic: false, tryNow: false, tryMethodId: '', nextTime: 0 };
+    if (collection) tx.save(collections, { ...collection, ...byHand });
+    await this.owners.tellUnderWay(tx, invoice, false);
+    return true;
+  }
+
+  /** The payment fails; a hard decline ends the automatic attempts. The user is told of the first failure. */
+  private async fail(tx: Tx, invoice: InvoiceState, payment: Payment, outcome: ChargeOutcome): Promise<void> {
+    const reason = outcome.is === 'declined' ? outcome.reason : 'The gateway has cancelled the charge';
+    const failed = markFailed(payment, reason, tx.now);
+    tx.step(paymentAggregate, failed, 'payment.failure');
+    await this.owners.tell('refused', tx, invoice);
+    await this.owners.tellUnderWay(tx, invoice, false);
+    const { invoiceId } = payment;
+    const collection = await tx.lockIfAny(collections, { invoiceId });
+    if (!collection) return;
+    const isOver = outcome.is === 'declined' && outcome.kind === 'hard';
+    const nextTime = isOver ? 0 : collection.nextTime;
+    tx.save(collections, { ...collection, nextTime, failures: collection.failures + 1 });
+    if (isTriedNow(collection)) tx.schedule(chargeWork.attempt, invoiceId, tx.now);
+    if (collection.failures === 0) await this.tell(tx, 'paymentFailed', invoice, failed);
+  }
+
+  private tell(
+    tx: Tx,
+    occasion: Occasion,
+    invoice: InvoiceState,
+    payment: Payment,
+    facts: NoticeFacts = {},
+  ): Promise<void> {
+    return this.notices.tell(tx, occasion, { ...invoice, payment }, facts);
+  }
+}
+
+const referenceOf = (outcome: ChargeOutcome): string => (outcome.is === 'absent' ? '' : outcome.reference);
+
+/** Money beside its payment; the payment keeps its state and reference. False for a repeated report. */
+async function surplus(tx: Tx, invoice: InvoiceState, payment: Payment, money: Surplus): Promise<boolean> {
+  const isNew = await receiveSurplus(tx, invoice, payment, money);
+  if (payment.outcome !== '') {
+    tx.save(payments, { ...payment, outcome: '' });
+    await goOnAfterRelease(tx, payment);
+  }
+  return isNew || payment.outcome !== '';
+}
+
+function askAgain(tx: Tx, payment: Payment): Payment {
+  const outcome = payment.outcome === 'sending' && payment.status === 'created' ? 'unknown' : payment.outcome;
+  const asked = { ...payment, outcome, inquiries: payment.inquiries + 1 };
+  tx.save(payments, asked);
+  tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(payment));
+  return asked;
+}
+
+/** The sending that never arrived is repeated as the next one, with the same method unless another one waits to be tried. */
+async function resend(tx: Tx, { invoiceId }: InvoiceState): Promise<void> {
+  const collection = await tx.lockIfAny(collections, { invoiceId });
+  if (!collection) return;
+  tx.save(collections, { ...collection, tryMethodId: collection.tryMethodId || collection.lastMethodId });
+  tx.schedule(chargeWork.attempt, invoiceId, tx.now);
+}

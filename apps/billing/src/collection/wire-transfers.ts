@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { Rejected } from '@recur/kernel';
+import type { Tx } from '@recur/platform';
+import { type Gateway, WIRE_TRANSFER } from '../gateways/domain/gateway.js';
+import { getGateway } from '../gateways/gateway-index.js';
+import { InvoiceEndings } from '../invoices/close.js';
+import { issueBankCharges } from '../invoices/crediting/credit-notes.js';
+import { saveLines } from '../invoices/crediting/creditable-lines.js';
+import { receiveTransfer, withoutPayment } from '../invoices/domain/collection.js';
+import { assertOpen } from '../invoices/domain/invoice.js';
+import type { Payment } from '../invoices/domain/payment.js';
+import { ledgerOf, withWaived } from '../invoices/domain/refund.js';
+import { InvoiceOwners } from '../invoices/owners.js';
+import { payments } from '../invoices/payment-tables.js';
+import type { InvoiceState } from '../invoices/state.js';
+import { acceptShort, type LineShare } from '../pricing/refund.js';
+import { type Receipt, receipt } from '../pricing/settle.js';
+import { keepSurplus } from '../refunds/surplus.js';
+
+/** A transfer that arrived at the merchant's bank; without an amount it is what was due. */
+export interface Transfer {
+  transferNumber: string;
+  reason: string;
+  amountReceived?: number | undefined;
+  acceptShort: boolean;
+}
+
+/** Transfers that arrive for open invoices. */
+@Injectable()
+export class WireTransfers {
+  constructor(
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+  ) {}
+
+  /**
+   * The user said that the transfer for an open invoice was sent; nothing changes at a repeat. Throws Rejected
+   * `invoice_not_open`, `payment_not_open` or `gateway_not_wire_transfer`. The invoice is locked by its owner.
+   */
+  async markSent(tx: Tx, invoice: InvoiceState): Promise<void> {
+    assertOpen(invoice);
+    const { payment, invoiceId, userId } = invoice;
+    if (!payment) throw withoutPayment(invoice, 'pay');
+    const { gatewayName } = await getGateway(tx, payment.gatewayId);
+    if (gatewayName !== WIRE_TRANSFER) throw new Rejected('gateway_not_wire_transfer');
+    if (payment.announcedTime > 0) return;
+    tx.save(payments, { ...payment, announcedTime: tx.now, modifyTime: tx.now });
+    tx.log(`Payment(${payment.paymentId})`, 'MarkTransferSent', { invoiceId, userId });
+    await this.owners.tellUnderWay(tx, invoice, true);
+  }
+
+  /**
+   * The payment succeeds with what arrived, and the invoice is paid. More than due is a surplus; less, where that is
+   * accepted, a credit note of bank charges, for which no money moves. Throws what `receipt` and `receiveTransfer` do.
+   */
+  async receive(
+    tx: Tx,
+    invoice: InvoiceState & { payment: Payment },
+    gateway: Gateway,
+    transfer: Transfer,
+  ): Promise<void> {
+    const { payment } = invoice;
+    const { transferNumber: gatewayPaymentId, reason, amountReceived } = transfer;
+    const amount = amountReceived === undefined ? payment.totalAmount : BigInt(amountReceived);
+    const success = { gatewayPaymentId, reason, now: tx.now };
+    const [received, paid] = receiveTransfer(payment, invoice, gateway, success);
+    const arrived = receipt(payment.totalAmount, amount, transfer.acceptShort);
+    await settleReceipt(tx, this.endings, paid, received, arrived, 'MarkWireTransferSuccess');
+  }
+}
+
+/**
+ * Records that an invoice is paid by what arrived for its payment, `received`. More than due is a surplus; less, a credit
+ * note of bank charges, for which no money moves. `log` is the operation log's entry, about the invoice.
+ */
+export async function settleReceipt(
+  tx: Tx,
+  endings: InvoiceEndings,
+  paid: InvoiceState,
+  received: Payment,
+  { surplus, shortfall }: Receipt,
+  log?: string,
+): Promise<void> {
+  const { totalAmount, gatewayPaymentId } = received;
+  const collected = { ...received, paymentAmount: totalAmount - shortfall };
+  const shares = shortfall > 0n ? sharesOf(paid, collected, shortfall) : [];
+  const settled = { ...withWaived(paid, shares), surplus: paid.surplus + surplus };
+  if (shortfall > 0n) await saveLines(tx, settled);
+  await endings.paid(tx, settled, collected, log);
+  if (surplus > 0n) await keepSurplus(tx, collected, { gatewayPaymentId, amount: surplus });
+  if (shortfall > 0n) await issueBankCharges(tx, { ...settled, payment: collected }, shares);
+}
+
+function sharesOf(invoice: InvoiceState, payment: Payment, shortfall: bigint): LineShare[] {
+  const [, shares] = acceptShort(ledgerOf(invoice, payment), shortfall);
+  return shares;
+}

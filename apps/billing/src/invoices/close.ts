@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import type { Invoice } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import { giveBack as giveBackDiscount } from '../discounts/redemption.js';
+import { releaseCharge } from './collecting.js';
+import { issueVoidNote } from './crediting/credit-notes.js';
+import { giveBackCredit, giveBackPromoOf } from './crediting/credit-use.js';
+import { undoSources } from './crediting/creditable-lines.js';
+import { expireInvoice, voidInvoice } from './domain/collection.js';
+import type { Payment } from './domain/payment.js';
+import { Notices } from './notices.js';
+import { InvoiceOwners } from './owners.js';
+import type { InvoiceState } from './state.js';
+import { invoiceAggregate, paymentAggregate } from './views.js';
+
+/**
+ * The ends of open invoices, each with all that belongs to it: its payment, its owner, credit and the use of a discount
+ * that come back, what its credit lines give back, and the credit note of a cancelled one. The invoice is locked.
+ */
+@Injectable()
+export class InvoiceEndings {
+  constructor(
+    private readonly owners: InvoiceOwners,
+    private readonly notices: Notices,
+  ) {}
+
+  /** Cancels an open invoice and its payment. Throws what `voidInvoice` does. */
+  async cancel(tx: Tx, invoice: InvoiceState, log?: string): Promise<void> {
+    const [stopped, cancelled] = voidInvoice(invoice, invoice.payment, tx.now);
+    if (stopped) this.stopped(tx, stopped);
+    await this.cancelled(tx, { ...cancelled, payment: stopped ?? invoice.payment }, log);
+  }
+
+  /** Records that a payment is cancelled, log entry included if `log` is given. */
+  stopped(tx: Tx, cancelled: Payment, log?: string): void {
+    tx.step(paymentAggregate, cancelled, 'payment.cancelled', { log });
+    releaseCharge(tx, cancelled);
+  }
+
+  /** Records that an invoice is cancelled, after its payment. */
+  async cancelled(tx: Tx, cancelled: InvoiceState, log?: string): Promise<void> {
+    tx.step(invoiceAggregate, cancelled, 'invoice.cancelled', { log });
+    await this.owners.tell('cancelled', tx, cancelled);
+    await giveBack(tx, cancelled);
+    await undoSources(tx, cancelled);
+    await this.owners.tell('undone', tx, cancelled);
+    await issueVoidNote(tx, cancelled);
+  }
+
+  /** Fails an open invoice whose term is over, and its payment. Throws what `expireInvoice` does. */
+  async expire(tx: Tx, invoice: InvoiceState): Promise<void> {
+    const [failedPayment, expired] = expireInvoice(invoice, invoice.payment, tx.now);
+    if (failedPayment) {
+      tx.step(paymentAggregate, failedPayment, 'payment.failure');
+      releaseCharge(tx, failedPayment);
+    }
+    const failed = { ...expired, payment: failedPayment ?? invoice.payment };
+    tx.step(invoiceAggregate, failed, 'invoice.failed', { log: 'Expire' });
+    await this.owners.tell('failed', tx, failed);
+    await giveBack(tx, failed);
+    await undoSources(tx, failed);
+  }
+
+  /** Records that an invoice is paid. Its payment, if it has one, has succeeded. Returns its view. */
+  async paid(tx: Tx, paid: InvoiceState, payment: Payment | undefined, log?: string): Promise<Invoice> {
+    if (payment) tx.step(paymentAggregate, payment, 'payment.success');
+    const view = tx.step(invoiceAggregate, { ...paid, payment }, 'invoice.paid', { log });
+    const settled = { ...paid, payment };
+    await this.owners.tell('paid', tx, settled);
+    await giveBackPromoOf(tx, paid);
+    if (settled.number !== '') await this.notices.tell(tx, 'paid', settled);
+    return view;
+  }
+}
+
+/** Returns what an invoice that ended unpaid has used: its discount first, whose lock comes before those of accounts. */
+async function giveBack(tx: Tx, invoice: InvoiceState): Promise<void> {
+  if (invoice.discount || invoice.discountAmount > 0n) await giveBackDiscount(tx, invoice);
+  await giveBackCredit(tx, invoice);
+}

@@ -1,0 +1,147 @@
+import { type LineAmounts, price, priceWith, requestedRate } from '../../pricing/price.js';
+import { commonPercentage, type TaxRate } from '../../pricing/tax.js';
+import { type LineFacts, newFacts, newLineFacts, taxEntry } from './facts.js';
+import { assertDraft, type DraftLine, type Invoice, type InvoiceLine, invoiceLifecycle } from './invoice.js';
+
+/** A line before pricing, with facts that only composed documents have. */
+export interface LineToPrice extends DraftLine, Partial<Pick<LineFacts, 'formula' | 'inputs' | 'sourceLineId'>> {
+  /** False for a line that a discount does not reduce. */
+  discountable?: boolean;
+}
+
+type Chosen = 'id' | 'userId' | 'bizType' | 'createFrom' | 'invoiceName' | 'currency' | 'taxBps';
+export interface Draft extends Pick<Invoice, Chosen> {
+  lines: readonly LineToPrice[];
+  /** Decided rate of each line, in place of `taxBps` for all of them. */
+  rates?: readonly TaxRate[];
+  /** Reductions before tax; the caller caps their sum at the subtotal of the lines. */
+  promoAmount?: bigint;
+  discountAmount?: bigint;
+  /** Facts of the promo credit that promoAmount is the value of. */
+  promo?: PromoFacts;
+}
+type PromoFacts = Pick<Invoice, 'promoApplied' | 'promoCap' | 'promoCredits' | 'promoRate'>;
+
+/** Identity, gateway and creation time of a new draft. */
+export interface DraftContext extends Pick<Invoice, 'invoiceId' | 'merchantId' | 'gatewayId'> {
+  /** Unix seconds. */
+  now: number;
+}
+
+/** A new, priced draft. Throws what `price` or, with decided rates, `priceWith` does. */
+export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: DraftContext): Invoice {
+  const { lines, taxes, amounts } = amountsOf(given);
+  // field by field: V8 builds a literal much faster than an object assembled by spreads
+  return {
+    id: given.id,
+    invoiceId,
+    merchantId,
+    version: 0,
+    status: invoiceLifecycle.step('init', 'draft', 'invoice_not_draft', `Invoice ${invoiceId}`),
+    number: '',
+    userId: given.userId,
+    subscriptionId: '',
+    bizType: given.bizType,
+    createFrom: given.createFrom,
+    invoiceName: given.invoiceName,
+    currency: given.currency,
+    taxBps: given.rates ? commonPercentage(given.rates) : given.taxBps,
+    promoAmount: amounts.promoAmount,
+    discountAmount: amounts.discountAmount,
+    taxAmount: amounts.taxAmount,
+    totalAmountExcludingTax: amounts.totalAmountExcludingTax,
+    totalAmount: amounts.totalAmount,
+    originAmount: amounts.originAmount,
+    lines: priced(invoiceId, given, lines),
+    gatewayId,
+    paymentId: '',
+    link: '',
+    pdfLink: '',
+    documentKey: '',
+    daysUntilDue: 0,
+    createTime: now,
+    modifyTime: now,
+    finishTime: 0,
+    paidTime: 0,
+    deletedTime: 0,
+    kind: newFacts.kind,
+    noteReason: newFacts.noteReason,
+    counter: newFacts.counter,
+    originalInvoiceId: newFacts.originalInvoiceId,
+    refundId: newFacts.refundId,
+    taxes: taxes.map(taxEntry),
+    promoApplied: given.promo?.promoApplied ?? false,
+    promoCap: given.promo?.promoCap ?? 0n,
+    promoCredits: given.promo?.promoCredits ?? 0n,
+    promoRate: given.promo?.promoRate ?? 0n,
+    promoRefunded: newFacts.promoRefunded,
+    promoCredited: newFacts.promoCredited,
+    partialCreditPaid: newFacts.partialCreditPaid,
+    refundedAmount: newFacts.refundedAmount,
+    refundedToPayments: newFacts.refundedToPayments,
+    surplus: newFacts.surplus,
+    deadline: newFacts.deadline,
+    sendStatus: newFacts.sendStatus,
+  };
+}
+
+type Edit = Pick<
+  Draft,
+  'invoiceName' | 'currency' | 'taxBps' | 'lines' | 'rates' | 'promoAmount' | 'discountAmount' | 'promo'
+> &
+  Pick<Invoice, 'gatewayId'>;
+
+/** Replaces the content of a draft and reprices it. Throws Rejected `invoice_not_draft`, and what `draft` does. */
+export function edit(invoice: Invoice, given: Edit, now: number): Invoice {
+  assertDraft(invoice);
+  const { invoiceName, currency, gatewayId, promo, rates } = given;
+  const { lines, taxes, amounts } = amountsOf(given);
+  return {
+    ...invoice,
+    invoiceName,
+    currency,
+    taxBps: rates ? commonPercentage(rates) : given.taxBps,
+    gatewayId,
+    ...promo,
+    ...amounts,
+    taxes: taxes.map(taxEntry),
+    lines: priced(invoice.invoiceId, given, lines),
+    modifyTime: now,
+  };
+}
+
+type Priced = Pick<Draft, 'lines' | 'taxBps' | 'rates' | 'promoAmount' | 'discountAmount'>;
+
+const amountsOf = ({ lines, taxBps, rates, promoAmount = 0n, discountAmount = 0n }: Priced) =>
+  rates
+    ? priceWith(lines, rates, { discount: discountAmount, promo: promoAmount })
+    : price(lines, taxBps, promoAmount, discountAmount);
+
+function priced(invoiceId: string, { lines, taxBps, rates }: Priced, amounts: readonly LineAmounts[]): InvoiceLine[] {
+  const stated = requestedRate(taxBps);
+  return lines.map((line, i) =>
+    pricedLine(`${invoiceId}_${i + 1}`, line, amounts[i] as LineAmounts, rates?.[i] ?? stated),
+  );
+}
+
+const pricedLine = (lineId: string, line: LineToPrice, amounts: LineAmounts, rate: TaxRate): InvoiceLine => ({
+  ...newLineFacts,
+  lineId,
+  planId: line.planId,
+  name: line.name,
+  description: line.description,
+  unitAmountExcludingTax: line.unitAmountExcludingTax,
+  quantity: line.quantity,
+  amountExcludingTax: amounts.amountExcludingTax,
+  promoAmount: amounts.promoAmount,
+  discountAmount: amounts.discountAmount,
+  tax: amounts.tax,
+  amount: amounts.amount,
+  originAmount: amounts.originAmount,
+  formula: line.formula ?? newLineFacts.formula,
+  inputs: line.inputs ?? newLineFacts.inputs,
+  sourceLineId: line.sourceLineId ?? newLineFacts.sourceLineId,
+  ratePpm: rate.ratePpm,
+  category: rate.category,
+  taxReason: rate.reason,
+});

@@ -1,0 +1,285 @@
+import { bizType, type createFrom, exponentOf } from '@recur/contracts';
+import { sum } from '@recur/kernel';
+import type { Reader, Tx } from '@recur/platform';
+import * as credits from '../../credits/spending.js';
+import { assertProducts, type Products, productsOf } from '../../customers/catalog.js';
+import * as discounts from '../../discounts/redemption.js';
+import type { Gateway } from '../../gateways/domain/gateway.js';
+import type { PromoTerms } from '../../pricing/credit.js';
+import { isCreditNote, originalInvoice } from '../../pricing/credit-note.js';
+import {
+  type DiscountTerms,
+  discountOfChanges,
+  type ItemChange,
+  isDiscountable,
+  type Refused,
+} from '../../pricing/discount.js';
+import { type Composition, compose as composed } from '../../pricing/price.js';
+import type { TaxRate } from '../../pricing/tax.js';
+import { rateOf, type TaxFacts, taxFacts } from '../../tax/decide.js';
+import { type TaxDecision, taxPoint } from '../../tax/domain/decision.js';
+import { newFacts, newLineFacts, taxEntry } from '../domain/facts.js';
+import type { Bill, BillItem } from '../domain/items.js';
+import type { InvoiceState } from '../state.js';
+import type { LineRow } from '../tables.js';
+import { paidSubscriptionInvoices } from './discount-preview.js';
+
+/** The parties of a bill, as far as its amounts depend on them. */
+export interface BillParties {
+  sellerCountryCode: string;
+  gateway: Gateway | undefined;
+}
+
+/** A bill with its amounts. Composing and making share it, so a preview is the invoice that would be made. */
+export interface Composed {
+  bill: Bill;
+  gateway: Gateway | undefined;
+  rates: readonly (TaxRate | TaxDecision)[];
+  tax: TaxFacts;
+  composition: Composition;
+  discount: { code: string; terms: DiscountTerms; discountId: number; recurring: boolean } | undefined;
+  /** Why the code cannot be used; undefined if it can, or there is none. */
+  refused: Refused | undefined;
+  /** Promo credit as it was taken; undefined where none is asked for. */
+  promo: PromoTerms | undefined;
+  /** Most of the lines that promo credit may pay: what is left of them after the discount. */
+  promoBase: bigint;
+}
+
+/**
+ * Composes a bill: tax rates, discount and promo credit of the present, and the amounts. Nothing is locked. In a
+ * transaction, a product that is not known is asked of catalog: throws Stale.
+ */
+export async function compose(reader: Reader | Tx, bill: Bill, parties: BillParties): Promise<Composed> {
+  const { userId, vatNumber, countryCode } = bill;
+  const buyer = { ...(vatNumber && { vatNumber }), ...(countryCode && { vatCountryCode: countryCode }) };
+  const plans = bill.items.map(({ plan }) => plan ?? bill.mainPlan);
+  const [tax, products, discount] = await Promise.all([
+    taxFacts(reader, { userId, sellerCountryCode: parties.sellerCountryCode, ...buyer }),
+    productsOf(reader, plans),
+    discountOf(reader, bill),
+  ]);
+  // only US sales tax depends on products; a new one may not have arrived yet
+  const isNew = bill.reason === 'create' && tax.buyer.countryCode === 'US';
+  if (isNew && 'stale' in reader) assertProducts(reader, plans, products);
+  const granted = 'problem' in discount ? undefined : discount.granted;
+  const promo = await promoOf(reader, bill, granted !== undefined);
+  const refused = 'problem' in discount ? discount : undefined;
+  return composedOf(bill, { tax, products, gateway: parties.gateway, discount: granted, refused, promo });
+}
+
+/** Everything beside a bill that its amounts depend on. */
+export interface BillFacts extends Pick<Composed, 'tax' | 'gateway' | 'discount' | 'refused' | 'promo'> {
+  products: Products;
+}
+
+/** Composes a bill of facts, which is all that an invoice is made of: pure. */
+export function composedOf(bill: Bill, { products, ...facts }: BillFacts): Composed {
+  const { tax, gateway, discount, promo } = facts;
+  const rates = bill.items.map(item => taxRate({ tax, products }, bill, item, gateway));
+  return { ...facts, bill, rates, ...amounts(bill, rates, discount?.terms, promo) };
+}
+
+/** The same bill with other promo credit: that which was found when the account was locked. */
+export const withPromo = (composed: Composed, promo: PromoTerms | undefined): Composed => ({
+  ...composed,
+  promo,
+  ...amounts(composed.bill, composed.rates, composed.discount?.terms, promo),
+});
+
+function amounts(
+  { items, reason }: Bill,
+  rates: readonly TaxRate[],
+  discount: DiscountTerms | undefined,
+  promo: PromoTerms | undefined,
+): Pick<Composed, 'composition' | 'promoBase'> {
+  const lines = items.map(({ unitAmount, quantity, kind }, at) => ({
+    unitAmountExcludingTax: unitAmount,
+    quantity,
+    rate: rates[at] as TaxRate,
+    // an add-on that is sold once is reduced by the terms of its own request only
+    discountable: isDiscountable(kind) || reason === 'onetime',
+  }));
+  const composition = composed(lines, { ...(discount && { discount }), ...(promo && { promo }) });
+  const net = sum(composition.lines.map(line => line.amountExcludingTax - line.discountAmount));
+  return { composition, promoBase: net > 0n ? net : 0n };
+}
+
+function taxRate(
+  { tax, products }: { tax: TaxFacts; products: Products },
+  bill: Bill,
+  item: BillItem,
+  gateway: Gateway | undefined,
+): TaxRate | TaxDecision {
+  if (item.source) return item.source.rate;
+  const { taxPercentage, moment, mainPlan } = bill;
+  const plan = item.plan ?? mainPlan;
+  const isUsage = item.kind === 'metered' || item.kind === 'lateUsage';
+  const usage = isUsage && item.stretch ? { usagePeriodEnd: item.stretch.end } : {};
+  const requested = { taxPercentage, command: 'subscription', byApiKey: true } as const;
+  return rateOf(tax, {
+    ...(taxPercentage > 0 && { requested }),
+    gatewayName: gateway?.gatewayName ?? '',
+    plan: plan.usVATConfig,
+    product: products.get(plan.productId)?.usVATConfig ?? null,
+    at: taxPoint(usage, moment),
+  });
+}
+
+type Judged = { granted: Composed['discount'] } | Refused;
+
+async function discountOf(reader: Reader, bill: Bill): Promise<Judged> {
+  const { discount, subscriptionId, userId, currency, moment, mainPlan: plan } = bill;
+  if (!discount) return { granted: undefined };
+  if (discount.is === 'terms' || discount.is === 'external') {
+    const external = discount.is === 'external';
+    const code = external ? '' : discount.code;
+    const given = { code, terms: discount.terms, discountId: 0, recurring: external && discount.recurring };
+    return { granted: external ? inPart(given, discount.shares) : given };
+  }
+  if (discount.is === 'bound') return { granted: await discounts.nextCycle(reader, { ...discount, subscriptionId }) };
+  if (discount.is === 'waiting') return { granted: await discounts.waiting(reader, discount) };
+  const { code, operation } = discount;
+  const paidInvoices = await paidSubscriptionInvoices(reader, userId);
+  const submit = { code, userId, plan, currency, moment, operation, paidInvoices, subscriptionId };
+  const judged = await discounts.check(reader, submit);
+  return 'problem' in judged ? judged : { granted: inPart(judged, discount.shares) };
+}
+
+/** A recurring discount as it applies to the charge lines of a change. */
+const inPart = <D extends NonNullable<Composed['discount']>>(granted: D, shares: readonly ItemChange[] = []): D =>
+  granted.recurring && shares.length > 0 ? { ...granted, terms: discountOfChanges(granted.terms, shares) } : granted;
+
+/** Promo credit where it is asked for: at a submit by the request, in the cycle by the config. */
+async function promoOf(reader: Reader, bill: Bill, discounted: boolean): Promise<PromoTerms | undefined> {
+  const { userId, currency, promo, reason } = bill;
+  if (userId === 0) return undefined;
+  const { balance, terms } = await credits.balanceOf(reader, { userId, currency, type: 'promo' });
+  const inCycle = reason === 'cycle' || reason === 'trialStep' || reason === 'last' || reason === 'usage';
+  const asked = inCycle ? terms.recurring : (promo?.apply ?? terms.previewDefaultUsed);
+  if (!asked || (discounted && terms.discountCodeExclusive)) return undefined;
+  const cap = promo && promo.cap > 0 ? { cap: BigInt(promo.cap) } : {};
+  return { balance, ...cap, exchangeRate: terms.exchangeRate, decimals: exponentOf(currency) };
+}
+
+/** Identity of a document that is composed. */
+export interface DocumentContext {
+  merchantId: number;
+  /** 0 and '' in a preview. */
+  id: number;
+  invoiceId: string;
+  createFrom: (typeof createFrom)[keyof typeof createFrom];
+  now: number;
+}
+
+/** The document of a composed bill: a draft of an invoice, or of a credit note where its total is negative. */
+export function documentOf(composed: Composed, context: DocumentContext): InvoiceState {
+  const { bill, composition, gateway, promo } = composed;
+  const { amounts, taxes, promoCredits, taxPercentage } = composition;
+  const { id, invoiceId, merchantId, createFrom, now } = context;
+  const isNote = isCreditNote(amounts);
+  return {
+    ...newFacts,
+    ...amounts,
+    id,
+    invoiceId,
+    merchantId,
+    version: 0,
+    status: 'pending',
+    number: '',
+    userId: bill.userId,
+    bizType: bizTypeOf(bill),
+    createFrom,
+    invoiceName: bill.name,
+    currency: bill.currency,
+    taxBps: taxPercentage,
+    taxes: taxes.map(taxEntry),
+    lines: bill.items.map((item, at) => lineOf(composed, item, at, context)),
+
+    gatewayId: gateway?.gatewayId ?? 0,
+    gateway,
+    paymentId: '',
+    payment: undefined,
+    link: '',
+    pdfLink: '',
+    documentKey: '',
+    daysUntilDue: 0,
+    createTime: now,
+    modifyTime: now,
+    finishTime: 0,
+    paidTime: 0,
+    deletedTime: 0,
+    kind: isNote ? 'credit_note' : 'invoice',
+    noteReason: isNote ? 'composed' : '',
+    ...(isNote && { originalInvoiceId: originalOf(bill.items) }),
+    promoApplied: promo !== undefined,
+    promoCap: promo?.cap ?? 0n,
+    promoCredits,
+    promoRate: promoCredits > 0n ? (promo?.exchangeRate ?? 0n) : 0n,
+    seller: null,
+    buyer: null,
+    discount: null,
+    ...factsOf(composed),
+  };
+}
+
+/** An add-on that is sold once is an invoice of its own kind, of a subscription all the same. */
+const bizTypeOf = ({ reason }: Bill) => bizType[reason === 'onetime' ? 'onetime' : 'subscription'];
+
+function factsOf({ bill }: Composed) {
+  const { subscriptionId, reason: billReason, period, snapshot, anchor, trialEnd, prorationDate = 0 } = bill;
+  const { vatNumber, countryCode } = bill;
+  return {
+    subscriptionId,
+    billReason,
+    periodKind: period.kind,
+    periodSeq: period.seq ?? (period.kind === '' ? 0 : 1),
+    periodStart: period.start,
+    periodEnd: period.end,
+    billed: { planSnapshot: snapshot, billingCycleAnchor: anchor, trialEnd, prorationDate, vatNumber, countryCode },
+  };
+}
+
+/** The invoice of the largest credit. */
+const originalOf = (items: readonly BillItem[]): string =>
+  originalInvoice(
+    items.flatMap(({ source, unitAmount }) => (source ? [{ invoiceId: source.invoiceId, amount: unitAmount }] : [])),
+  );
+
+function lineOf({ composition }: Composed, item: BillItem, at: number, context: DocumentContext): LineRow {
+  const line = composition.lines[at];
+  if (!line) throw new Error(`line ${at} was not composed`);
+  const { merchantId, invoiceId } = context;
+  const { key, planId, plan, name, description, unitAmount, quantity, stretch, derivation, source } = item;
+  const { amountExcludingTax, promoAmount, discountAmount, tax, amount, originAmount, rate } = line;
+  return {
+    ...newLineFacts,
+    merchantId,
+    invoiceId,
+    lineNo: at + 1,
+    lineId: `${invoiceId}_${at + 1}`,
+    planId,
+    plan,
+    name,
+    description,
+    unitAmountExcludingTax: unitAmount,
+    quantity,
+    amountExcludingTax,
+    promoAmount,
+    discountAmount,
+    tax,
+    amount,
+    originAmount,
+    formula: derivation?.formula ?? '',
+    inputs: derivation?.inputs ?? null,
+    sourceLineId: source?.lineId ?? '',
+    ratePpm: rate.ratePpm,
+    category: rate.category,
+    taxReason: rate.reason,
+
+    itemKey: key,
+    startAt: stretch?.start ?? 0,
+    endAt: stretch?.end ?? 0,
+    metricCharge: item.metricCharge ?? null,
+  };
+}

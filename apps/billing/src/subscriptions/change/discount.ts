@@ -1,0 +1,132 @@
+import type { In, submitChange } from '@recur/contracts';
+import { invalid } from '@recur/kernel';
+import type { Reader, Tx } from '@recur/platform';
+import * as discounts from '../../discounts/redemption.js';
+import type { Gateway } from '../../gateways/domain/gateway.js';
+import type { BillDiscount } from '../../invoices/domain/items.js';
+import type { Composed } from '../../invoices/issuing/calculate.js';
+import { discountOfChanges } from '../../pricing/discount.js';
+import type { Stretch } from '../../pricing/proration.js';
+import type { BilledPart } from '../../usage/rating.js';
+import { externalTerms } from '../codes.js';
+import type { Update } from '../domain/apply-change.js';
+import { type CarriedLine, carriedLine } from '../domain/carried.js';
+import type { ChangeLines } from '../domain/change-bill.js';
+import type { ChangeMode, ChangePlan } from '../domain/changes.js';
+import type { PeriodRow } from '../domain/periods.js';
+import { type BoundDiscount, planOf, type Subscription } from '../domain/subscription.js';
+import type { Settings } from '../tables.js';
+
+type Submit = In<typeof submitChange>;
+/** Terms of update_preview and update_submit; what only the latter has is optional. */
+export type ChangeInput = Pick<
+  Submit,
+  'newPlanId' | 'addonParams' | 'applyPromoCredit' | 'applyPromoCreditAmount' | 'currency' | 'discountCode'
+> &
+  Pick<Submit, 'effectImmediate' | 'gatewayId' | 'prorationDate' | 'vatCountryCode' | 'vatNumber'> &
+  Partial<Pick<Submit, 'discount' | 'productData' | 'quantity' | 'taxPercentage'>>;
+
+/** A change as it would be carried out, with what it bills now composed. */
+export interface ChangeQuote {
+  /** The subscription as it is, and as it will be. */
+  sub: Subscription;
+  after: Subscription;
+  update: Update;
+  mode: ChangeMode;
+  plan: ChangePlan;
+  /** Unix second at which it is priced. */
+  at: number;
+  /** Live periods from then on: the current one, and the next one where it has an invoice. */
+  periods: PeriodRow[];
+  /** The period that starts with the change. */
+  newPeriod: Stretch | undefined;
+  /** The usage up to the change that is billed with it: of metrics whose price it alters, or of all with a new period. */
+  ended: BilledPart;
+  composed: Composed;
+  /**
+   * Unbilled lines, of the subscription and of the open next invoice, which the change withdraws: those that its bill sets
+   * off, or those that it leaves to the next invoice. One of the two is empty.
+   */
+  setOff: readonly CarriedLine[];
+  kept: readonly CarriedLine[];
+  gateway: Gateway | undefined;
+  settings: Settings;
+}
+
+/** Lines of a change that are billed now, and whether the lines in force carry a discount. */
+export interface BilledLines extends Pick<ChangeLines, 'items' | 'shares'> {
+  carriesDiscount: boolean;
+}
+
+/** Lines of a bill that stays below the gateway's minimum. */
+export const carriedOf = ({ bill, composition }: Composed): CarriedLine[] =>
+  bill.items.map((item, at) => carriedLine(item, composition.lines[at]?.net ?? 0n));
+
+type Quoted = Pick<ChangeQuote, 'sub' | 'after' | 'plan'>;
+
+/**
+ * The discount on the charge lines of a change: the one that the request names, else the recurring one that the
+ * subscription is bound to, where the period carries it and the new plan fits it. Throws Rejected `invalid_parameters` for
+ * a request that names one where nothing is charged.
+ */
+export async function discountOf(
+  reader: Reader,
+  { sub, after, plan }: Quoted,
+  { items, shares, carriesDiscount }: BilledLines,
+  { discountCode: code, discount: external }: ChangeInput,
+): Promise<BillDiscount | undefined> {
+  if (code !== '' || external) {
+    if (code !== '' && external) throw invalid('/discount', 'has no place beside discountCode');
+    const path = external ? '/discount' : '/discountCode';
+    if (!items.some(({ kind }) => kind !== 'credit'))
+      throw invalid(path, 'has nothing to reduce: the change charges nothing');
+    if (external) return { ...externalTerms(external), shares };
+    return { is: 'code', code, operation: operationOf(plan), shares };
+  }
+  return boundTerms(reader, { sub, after }, { items, shares, carriesDiscount });
+}
+
+/** The recurring discount that a subscription is bound to, on the charge lines of a change. */
+export async function boundTerms(
+  reader: Reader,
+  { sub, after }: Pick<Quoted, 'sub' | 'after'>,
+  { shares, carriesDiscount }: BilledLines,
+): Promise<BillDiscount | undefined> {
+  const { discount } = sub;
+  if (!discount?.recurring || !carriesDiscount) return undefined;
+  const [fits, granted] = await Promise.all([
+    discounts.survives(reader, discount.discountId, planOf(after)),
+    discounts.waiting(reader, discount),
+  ]);
+  if (!fits || !granted) return undefined;
+  return { is: 'terms', code: granted.code, terms: discountOfChanges(granted.terms, shares) };
+}
+
+function operationOf({ direction, newInterval }: ChangeQuote['plan']) {
+  if (direction !== 'upgrade') return 'otherUpdate';
+  return newInterval ? 'longerUpgrade' : 'upgrade';
+}
+
+/**
+ * The discount on the invoice that replaces the open one of an incomplete subscription: the code of that, or the one that
+ * the subscription is bound to, where the new plan fits it.
+ */
+export async function discountOfOpen(
+  tx: Tx,
+  { sub, after }: Pick<Quoted, 'sub' | 'after'>,
+  invoiceId: string,
+): Promise<BillDiscount | undefined> {
+  const used = await discounts.useOf(tx, { invoiceId });
+  const bound = used ?? (sub.discount?.recurring ? sub.discount : undefined);
+  if (!bound || !(await discounts.survives(tx, bound.discountId, planOf(after)))) return undefined;
+  const { discountId, code } = bound;
+  if (used && !used.recurring) return { is: 'waiting', discountId, code, useId: used.useId };
+  return { is: 'bound', discountId, code, replaces: invoiceId };
+}
+
+/** The bound discount after a change: it ends where it does not fit the new plan. */
+export async function boundAfter(reader: Reader, { sub, after }: Quoted): Promise<BoundDiscount | null> {
+  const { discount } = sub;
+  if (!discount || sub.planId === after.planId) return discount;
+  return (await discounts.survives(reader, discount.discountId, planOf(after))) ? discount : null;
+}

@@ -1,0 +1,74 @@
+import type { Reader } from '@recur/platform';
+import * as discounts from '../../discounts/redemption.js';
+import type { Bill, BillItem } from '../../invoices/domain/items.js';
+import type { Arrears } from '../arrears.js';
+import { cycleBill } from '../domain/bill.js';
+import { carriedItem } from '../domain/carried.js';
+import type { Period } from '../domain/periods.js';
+import { pricedFrom } from '../domain/repricing.js';
+import { nextPeriod, planOf, type Subscription } from '../domain/subscription.js';
+import { pendingUpdates } from '../tables.js';
+import { afterDeferred, chosenByNow, type DeferredUpdate, updateTermsOf } from '../update-terms.js';
+
+/** The next bill of a subscription, the period that it is of, and the subscription as it will be in it, at its prices. */
+export interface NextBill {
+  sub: Subscription;
+  period: Period;
+  bill: Bill;
+}
+
+/**
+ * The bill of the period after the current one, with a deferred change applied: the billing cycle makes it,
+ * preview_subscription_next_invoice shows it. `moment` is the finish, `known` the period where its invoice is made again.
+ */
+export async function nextBill(
+  reader: Reader,
+  sub: Subscription,
+  { arrears, moment, known }: { arrears: Arrears; moment: number; known?: Period | undefined },
+): Promise<NextBill> {
+  const start = known?.start ?? sub.currentPeriodEnd;
+  const [update, usage] = await Promise.all([deferredOf(reader, sub), arrears.items(reader, sub, start)]);
+  const isLost = update !== undefined && (await losesCode(reader, sub, update));
+  return nextBillOf(isLost ? { ...sub, discount: null } : sub, update, moment, { known, usage });
+}
+
+/** The discount that a change leaves: that of its submit, else a code that waits for an invoice to reduce. */
+function discountWith({ discount }: Subscription, update: DeferredUpdate) {
+  const waits = discount !== null && discount.waitingUseId > 0;
+  return chosenByNow(updateTermsOf(update).discount, discount) ?? (waits ? discount : null);
+}
+
+/** True if a code that waits is not for the plan of a change, whose submit knew nothing of it. */
+async function losesCode(reader: Reader, sub: Subscription, update: DeferredUpdate): Promise<boolean> {
+  const found = discountWith(sub, update);
+  if (!found || found !== sub.discount) return false;
+  return !(await discounts.survives(reader, found.discountId, planOf(afterDeferred(sub, update))));
+}
+
+/** Facts of a next bill: its period and usage, and the open invoice that it replaces; '' for none. */
+interface Known {
+  known?: Period | undefined;
+  usage?: readonly BillItem[];
+  replaces?: string;
+}
+
+/** The same with a deferred change that is known: pure. */
+export function nextBillOf(
+  now: Subscription,
+  update: DeferredUpdate | undefined,
+  moment: number,
+  { known, usage = [], replaces = '' }: Known = {},
+): NextBill {
+  const sub = update ? { ...afterDeferred(now, update), discount: discountWith(now, update) } : now;
+  const period = known ?? nextPeriod(sub);
+  const priced = pricedFrom(sub, period.start);
+  const bill = cycleBill(priced, period, [...sub.carried.map(carriedItem), ...usage], moment, replaces);
+  return { sub: priced, period, bill: update ? { ...bill, name: 'SubscriptionDowngrade' } : bill };
+}
+
+/** The unfinished change that takes effect at the end of the period. */
+export async function deferredOf(reader: Reader, { pendingUpdateId }: Subscription) {
+  if (pendingUpdateId === '') return undefined;
+  const update = await reader.find(pendingUpdates, { pendingUpdateId });
+  return update?.status === 'pending' && update.effectImmediate === 0 ? update : undefined;
+}

@@ -1,0 +1,74 @@
+import * as contract from '@recur/contracts';
+import { type AggregateOf, aggregate } from '@recur/platform';
+import { shownAddons, shownPlan } from '../../customers/catalog.js';
+import { type PendingUpdate, pendingUpdates } from '../tables.js';
+import { addonParamsOf } from '../views.js';
+
+const emptyMember = contract.emptyOf(contract.MerchantMember);
+
+const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
+
+/** A change that was submitted, as the API shows it. */
+export function pendingUpdateView(update: PendingUpdate): contract.SubscriptionPendingUpdate {
+  const { merchantId, pendingUpdateId, subscriptionId, userId, effectImmediate, effectTime, metadata } = update;
+  const { planId, quantity, currency, updatePlanId, updateQuantity, updateCurrency } = update;
+  const { invoiceId, link, gatewayId, name, note, memberId, memberEmail, planSnapshot, updateSnapshot } = update;
+  return {
+    merchantId,
+    pendingUpdateId,
+    subscriptionId,
+    userId,
+    effectImmediate,
+    effectTime,
+    metadata,
+    planId,
+    quantity,
+    currency,
+    updatePlanId,
+    updateQuantity,
+    updateCurrency,
+    invoiceId,
+    link,
+    gatewayId,
+    name,
+    note,
+    status: contract.pendingUpdateStatus[update.status],
+    amount: Number(update.amount),
+    updateAmount: Number(update.updateAmount),
+    prorationAmount: Number(update.prorationAmount),
+    paid: contract.noYes[update.paid ? 'yes' : 'no'],
+
+    plan: shownPlan(planSnapshot.plan),
+    addons: shownAddons(planSnapshot.addons),
+    addonData: addonData(planSnapshot),
+    updatePlan: shownPlan(updateSnapshot.plan),
+    updateAddons: shownAddons(updateSnapshot.addons),
+    updateAddonData: addonData(updateSnapshot),
+    merchantMember: memberId === 0 ? null : { ...emptyMember, merchantId, id: memberId, email: memberEmail },
+    gmtCreate: iso(update.createTime),
+    gmtModify: iso(update.modifyTime),
+  };
+}
+
+function addonData(planSnapshot: contract.PlanSnapshot): string {
+  const params = addonParamsOf({ planSnapshot });
+  return params.length === 0 ? '' : JSON.stringify(params);
+}
+
+type PendingUpdateEvent = Extract<contract.EventName, `subscription.pending_update.${string}`>;
+
+/** A change of a subscription that was submitted. Locked after the subscription, before its invoice. */
+export const pendingUpdateAggregate: AggregateOf<
+  PendingUpdateEvent,
+  PendingUpdate,
+  PendingUpdate,
+  contract.SubscriptionPendingUpdate
+> = aggregate({
+  name: 'pendingUpdate',
+  title: 'PendingUpdate',
+  events: contract.events,
+  table: pendingUpdates,
+  key: 'pendingUpdateId',
+  ids: ({ subscriptionId, userId, updatePlanId: planId }) => ({ subscriptionId, userId, planId }),
+  view: pendingUpdateView,
+});

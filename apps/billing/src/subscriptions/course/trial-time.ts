@@ -1,0 +1,156 @@
+import { Controller } from '@nestjs/common';
+import { addTrialTime, type In } from '@recur/contracts';
+import { boundary, Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { InvoiceEndings } from '../../invoices/close.js';
+import { moveLines, soldLines } from '../../invoices/crediting/creditable-lines.js';
+import { InvoiceOwners } from '../../invoices/owners.js';
+import type { Stretch } from '../../pricing/proration.js';
+import { Arrears } from '../arrears.js';
+import { ChangeEffects } from '../change/effects.js';
+import { deferredOf } from '../change/next-bill.js';
+import { nextLines } from '../change/next-period.js';
+import { deferred, sells } from '../domain/apply-change.js';
+import { carriedMoved } from '../domain/carried.js';
+import { intervalOf } from '../domain/items.js';
+import { type Period, type PeriodRow, sellsPlan } from '../domain/periods.js';
+import { hasEnded, moved, planOf, type Subscription } from '../domain/subscription.js';
+import { appendedTrialEnd } from '../domain/trials.js';
+import { addPeriod, periodsFrom, voidPeriod } from '../periods.js';
+import { scheduleNext } from '../schedule.js';
+import { pendingUpdates, subscriptionPeriods } from '../tables.js';
+import { subscriptionAggregate } from '../views.js';
+
+/** subscription/add_new_trial_start. */
+@Controller()
+export class TrialTime {
+  constructor(
+    private readonly db: Db,
+    private readonly changes: ChangeEffects,
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+    private readonly arrears: Arrears,
+  ) {}
+
+  @Handle(addTrialTime)
+  add({ subscriptionId, appendTrialEndHour }: In<typeof addTrialTime>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
+      const isUnpaid = before.status === 'incomplete' || before.status === 'processing';
+      const rows = await periodsFrom(tx, subscriptionId, before.currentPeriodStart);
+      const current = rows.find(({ startAt }) => startAt === before.currentPeriodStart);
+      const unpaid = isUnpaid && current?.state === 'open' ? current : undefined;
+      const { sub: appended, free } = extended(before, appendTrialEndHour, tx.now, unpaid);
+      const paidNext = free && rows.find(row => row.startAt === before.currentPeriodEnd && row.state === 'paid');
+      // free time that follows a trial of several steps is part of the new stretch
+      const isMoved = paidNext !== undefined && paidNext.kind !== 'free';
+      const next = isMoved ? movedAfter(await soldAs(tx, appended, paidNext), paidNext) : undefined;
+      const sub = next ? countedAfter(appended, next) : appended;
+      const log = `AddNewTrialEnd: ${before.trialEnd} -> ${sub.trialEnd}`;
+      const after = isUnpaid ? { ...moved(sub, 'activate', tx.now), currentPeriodPaid: 1, dunningTime: 0 } : sub;
+      const carried = paidNext && next ? carriedMoved(sub.carried, stretchOf(paidNext), stretchOf(next)) : sub.carried;
+      const saved = { ...after, carried, ...(unpaid && unpaid.invoiceId !== '' && { latestInvoiceId: '' }) };
+      tx.step(subscriptionAggregate, saved, 'subscription.updated', { log });
+      if (isUnpaid) await this.activated(tx, subscriptionId);
+      if (unpaid) {
+        const endAt = free?.end ?? unpaid.endAt;
+        tx.save(subscriptionPeriods, { ...unpaid, kind: 'free', state: 'paid', invoiceId: '', endAt });
+        await this.cancelled(tx, unpaid);
+        if (free) await this.arrears.moveEnd(tx, before, endAt);
+      } else if (free) {
+        if (paidNext && next) await move(tx, paidNext, next);
+        else if (paidNext) await voidPeriod(tx, paidNext);
+        else await this.changes.withdrawNext(tx, before);
+        const { kind, start: startAt, end: endAt } = free;
+        const { userId } = sub;
+        await addPeriod(tx, { subscriptionId, userId, kind, startAt, endAt, invoiceId: '', state: 'paid' });
+        await this.arrears.moveEnd(tx, before, endAt);
+      }
+      await moveDeferred(tx, sub);
+      scheduleNext(tx, after);
+      return {};
+    });
+  }
+
+  private async cancelled(tx: Tx, { invoiceId }: PeriodRow): Promise<void> {
+    if (invoiceId === '') return;
+    const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+    if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
+  }
+
+  private async activated(tx: Tx, subscriptionId: string): Promise<void> {
+    const active = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
+    const firstPaidTime = active.firstPaidTime || tx.now;
+    tx.step(subscriptionAggregate, { ...active, firstPaidTime }, 'subscription.activated');
+  }
+}
+
+/** The subscription as its next period was sold: as it is, or with its deferred change. */
+async function soldAs(tx: Tx, sub: Subscription, next: PeriodRow): Promise<Subscription> {
+  const update = await deferredOf(tx, sub);
+  if (!update || !sellsPlan(next) || sells(sub, (await nextLines(tx, next)).lines)) return sub;
+  return deferred(sub, update);
+}
+
+/** Moves a paid period, and the time that its lines sell. */
+async function move(tx: Tx, from: PeriodRow, to: PeriodRow): Promise<void> {
+  const sold = await soldLines(tx, from.subscriptionId, from.startAt);
+  for (const invoiceId of new Set(sold.map(line => line.invoiceId))) {
+    await moveLines(tx, invoiceId, stretchOf(from), stretchOf(to));
+  }
+  tx.save(subscriptionPeriods, to);
+}
+
+const stretchOf = ({ startAt: start, endAt: end }: PeriodRow): Stretch => ({ start, end });
+
+/** A change that waits for the end of the period waits for the new one. */
+async function moveDeferred(tx: Tx, { pendingUpdateId, currentPeriodEnd }: Subscription): Promise<void> {
+  const update = pendingUpdateId ? await tx.lockIfAny(pendingUpdates, { pendingUpdateId }) : undefined;
+  if (update?.status === 'pending' && update.effectImmediate === 0) {
+    tx.save(pendingUpdates, { ...update, effectTime: currentPeriodEnd });
+  }
+}
+
+/** A subscription with appended trial time. */
+export interface Extension {
+  sub: Subscription;
+  /**
+   * The free stretch after its current period, or in its place where that is not paid; undefined where it follows the steps
+   * of a trial that are left.
+   */
+  free: Period | undefined;
+}
+
+/**
+ * Appends hours of free time after what is paid: periods are counted anew from its end. In a trial of several steps it
+ * follows the last one. `unpaid` is the current period where it is not paid: its time until now, and the hours, are free.
+ * Throws Rejected `subscription_not_extendable`.
+ */
+export function extended(sub: Subscription, hours: number, now: number, unpaid?: PeriodRow): Extension {
+  if (hasEnded(sub.status) || sub.status === 'init') {
+    throw new Rejected(
+      'subscription_not_extendable',
+      `Subscription ${sub.subscriptionId} is ${sub.status}: cannot extend it by trial time`,
+    );
+  }
+  const start = unpaid && !hasStepsLeft(sub) ? unpaid.startAt : sub.currentPeriodEnd;
+  const trialEnd = appendedTrialEnd({ ...sub, currentPeriodEnd: start, now }, hours);
+  const after = { ...sub, trialEnd, anchor: trialEnd, periodNo: 0, modifyTime: now };
+  if (hasStepsLeft(sub)) return { sub: after, free: undefined };
+  const free: Period = { kind: 'free', start, end: trialEnd };
+  return { sub: { ...after, currentPeriodEnd: trialEnd }, free };
+}
+
+const hasStepsLeft = ({ multiTrial }: Subscription): boolean =>
+  multiTrial !== null && !multiTrial.finished && multiTrial.currentIndex + 1 < multiTrial.steps.length;
+
+/** A paid next period after the free stretch in front of it: it keeps its length, a full one by the calendar. */
+export function movedAfter(sub: Subscription, row: PeriodRow): PeriodRow {
+  const startAt = sub.currentPeriodEnd;
+  const full = boundary(startAt, 1, intervalOf(planOf(sub)), sub.timeZone);
+  return { ...row, startAt, endAt: row.kind === 'cycle' ? full : startAt + row.endAt - row.startAt };
+}
+
+/** The subscription with full periods counted from the end of a stub that was moved; those of others begin before it. */
+export const countedAfter = (sub: Subscription, { kind, endAt }: PeriodRow): Subscription =>
+  kind === 'stub' ? { ...sub, anchor: endAt } : sub;

@@ -1,0 +1,101 @@
+import { createFrom, creditTransactionType, emptyOf, type Invoice, Plan, PlanSnapshot } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import { addMain } from '../../src/credits/spending.js';
+import { allGateways } from '../../src/gateways/gateway-index.js';
+import type { Bill, BillItem } from '../../src/invoices/domain/items.js';
+import { compose } from '../../src/invoices/issuing/calculate.js';
+import { InvoiceMaker, type Making } from '../../src/invoices/issuing/issue.js';
+import { isCarried, previewOf } from '../../src/invoices/issuing/preview.js';
+import type { TaxRate } from '../../src/pricing/tax.js';
+import type { Shop } from '../shop.js';
+
+const mainPlan = { ...emptyOf(Plan), id: 10, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
+
+/** An item of the plan, with quantity 1; it is taxed by the rules. */
+export const item = (unitAmount: bigint, over: Partial<BillItem> = {}): BillItem => ({
+  key: 'plan',
+  kind: 'plan',
+  planId: 10,
+  plan: null,
+  name: 'Plan',
+  description: '',
+  unitAmount,
+  quantity: 1,
+  stretch: null,
+  ...over,
+});
+
+/** A credit item for the first line of an earlier invoice. */
+export const credit = ({ invoiceId }: Invoice, amount: bigint, rate: TaxRate, promoCredits = 0n): BillItem =>
+  item(-amount, { kind: 'credit', source: { invoiceId, lineId: `${invoiceId}_1`, rate, promoCredits } });
+
+/** Verbs of the wing of subscriptions on bills, each in its own transaction. No subscription stands behind them. */
+export function counter(s: Shop) {
+  const maker = s.t.app.get(InvoiceMaker);
+  let users = 300;
+  const inTx = async <T>(run: (tx: Tx) => Promise<T>): Promise<T> => {
+    const results: T[] = [];
+    await s.t.db.write(s.t.callerOf(), async tx => {
+      results.push(await run(tx));
+      tx.log('Test()', 'Try');
+      return {};
+    });
+    return results.at(-1) as T;
+  };
+  const composed = async (tx: Tx, userId: number, items: readonly BillItem[], over: Partial<Bill> = {}) => {
+    const [gateway] = await allGateways(tx);
+    const bill: Bill = {
+      subscriptionId: '',
+      userId,
+      currency: 'EUR',
+      reason: 'create',
+      name: 'Subscription',
+      items,
+      period: { start: 0, end: 0, kind: '' },
+      taxPercentage: 0,
+      vatNumber: '',
+      countryCode: '',
+      mainPlan,
+      snapshot: emptyOf(PlanSnapshot),
+      anchor: tx.now,
+      trialEnd: 0,
+      moment: tx.now,
+      ...over,
+    };
+    return compose(tx, bill, { sellerCountryCode: 'DE', gateway });
+  };
+  const make = (userId: number, items: readonly BillItem[], over: Partial<Bill> = {}, making: Partial<Making> = {}) =>
+    inTx(async tx => {
+      const deadline = tx.now + 3 * 86_400;
+      const terms = { status: 'open', createFrom: createFrom.autoRenew, deadline, ...making } as const;
+      return (await maker.make(tx, await composed(tx, userId, items, over), terms)).view;
+    });
+  return {
+    inTx,
+    make,
+    preview: (userId: number, items: readonly BillItem[], over: Partial<Bill> = {}) =>
+      inTx(async tx => previewOf(tx, await composed(tx, userId, items, over))),
+    isCarried: (userId: number, items: readonly BillItem[]) =>
+      inTx(async tx => isCarried(tx, await composed(tx, userId, items))),
+    /** A user of billing; without a country nothing is taxed. */
+    async buyer(over: object = {}): Promise<number> {
+      const userId = ++users;
+      s.knowUser(userId, over);
+      await s.made({ userId });
+      return userId;
+    },
+    /** An invoice whose wire has arrived. */
+    async paid(userId: number, items: readonly BillItem[], over: Partial<Bill> = {}): Promise<Invoice> {
+      const { invoiceId } = await make(userId, items, over);
+      await s.moves.receive(invoiceId);
+      return s.detail(invoiceId);
+    },
+    giveMain: (userId: number, amount: bigint) =>
+      inTx(tx => addMain(tx, { userId, currency: 'EUR', amount, type: creditTransactionType.recharge, invoiceId: '' })),
+    balance: async (userId: number, type: 'main' | 'promo', currency = 'EUR'): Promise<number> => {
+      const where = 'where user_id = $1 and type = $2 and currency = $3';
+      const [row] = await s.t.rows(`select balance from credit_accounts ${where}`, [userId, type, currency]);
+      return Number(row?.balance ?? 0);
+    },
+  };
+}
