@@ -38,6 +38,35 @@ function isAskedBy(name: string, app: string): boolean {
   return internalOperations.some(each => each === operation && each.askedBy?.some(service => service === app));
 }
 
+/** True for the files that list what Nest makes: a service, or a wing of one. */
+const isListing = ({ file }: Source) => /\/(?:service|wing)\.ts$/.test(file);
+const classNames = (text = '') => text.match(/\b[A-Z]\w*/g) ?? [];
+
+/** The classes of a list of a service or wing, without those that a factory or another class stands for. */
+const listedIn = ({ text }: Source, list: 'controllers' | 'providers'): readonly string[] =>
+  classNames(
+    new RegExp(`^  ${list}: \\[(.*?)\\],\\n(?=  \\w|\\})`, 'ms')
+      .exec(text)?.[1]
+      ?.replace(/\{ provide.*?\}(?=,?\n|,? [A-Z{]|$)|\{\n +provide:.*?\n {4}\}/gs, ''),
+  );
+
+/** Classes that a service, a wing or a module of Nest names. */
+const listed = new Set(
+  appSources
+    .filter(({ text }) => /^ +(?:controllers|providers|provide): /m.test(text))
+    .flatMap(({ text }) => classNames(text)),
+);
+
+/** Classes that constructors, factories and lists of work name. */
+const askedFor = new Set(
+  appSources.flatMap(({ text }) => [
+    ...[...text.matchAll(/^ {2}constructor\((.*?)\) \{/gms)].flatMap(([, parameters]) => classNames(parameters)),
+    ...[...text.matchAll(/\b(?:get|of|by)\((\w+)|inject: \[([^\]]*)\]|use(?:Existing|Class): (\w+)/g)].flatMap(found =>
+      classNames(found.slice(1).join(' ')),
+    ),
+  ]),
+);
+
 const guards: Record<string, Guard> = {
   'the platform holds no business word': {
     over: sources('libs/platform/src'),
@@ -143,19 +172,33 @@ const guards: Record<string, Guard> = {
     planted: { file: 'apps/billing/src/migrations/x.ts', text: "import { secureV1, secure } from '@recur/platform';" },
   },
   'a class is a controller or a provider, and not both: Nest would make two of it': {
-    over: appSources.filter(({ file }) => file.endsWith('/service.ts')),
-    find: ({ file, text }) => {
-      const listed = (list: string): readonly string[] =>
-        new RegExp(`^  ${list}: \\[(.*?)\\],\\n(?=  \\w|\\})`, 'ms').exec(text)?.[1]?.match(/\b[A-Z]\w*/g) ?? [];
-      const providers = listed('providers');
-      return listed('controllers')
+    over: appSources.filter(isListing),
+    find: source => {
+      const providers = listedIn(source, 'providers');
+      return listedIn(source, 'controllers')
         .filter(name => providers.includes(name))
-        .map(name => `${file} lists ${name} twice`);
+        .map(name => `${source.file} lists ${name} twice`);
     },
     planted: {
       file: 'apps/billing/src/service.ts',
-      text: '{\n  controllers: [A, ...[B]],\n  providers: [\n    ...[C, B],\n  ],\n}',
+      text: '{\n  controllers: [A, B],\n  providers: [\n    C,\n    B,\n  ],\n}',
     },
+  },
+  'a class that Nest makes is listed by its service': {
+    over: appSources,
+    find: ({ file, text }) =>
+      [...text.matchAll(/^@(?:Injectable|Controller)\(\)\nexport (?:abstract )?class (\w+)/gm)]
+        .filter(([, name = '']) => !listed.has(name))
+        .map(([, name]) => `${file} has ${name}, which is listed nowhere`),
+    planted: { file: 'apps/billing/src/x.ts', text: '@Injectable()\nexport class Forgotten {' },
+  },
+  'a provider is asked for by another class, or has work to do: what nothing reaches is dead': {
+    over: appSources.filter(isListing),
+    find: source =>
+      listedIn(source, 'providers')
+        .filter(name => !askedFor.has(name))
+        .map(name => `${source.file} lists ${name}, which nothing asks for`),
+    planted: { file: 'apps/billing/src/x/wing.ts', text: '{\n  providers: [Forgotten],\n}' },
   },
   "a handler that writes without a transaction is listed in its app's test/appends.test.ts": {
     over: appSources,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from '@jest/globals';
 import { checkoutRoot } from '../local/home.js';
+import { arrowsBetweenRooms } from './house.js';
 import { importsOf, type Source, sources, srcFolders, workersOf } from './sources.js';
 
 const all = [...srcFolders, 'tools'].flatMap(folder => sources(folder));
@@ -27,22 +28,8 @@ function circlesIn(arrows: Arrows): string[] {
 const circles = (of: readonly Source[]): string[] =>
   circlesIn(new Map(of.map(source => [source.file, importsOf(source)])));
 
-/** The room of a file within its wing: a folder of the wing, or a file that lies in none; undefined outside of wings. */
-const innerRoom = (file: string) =>
-  /^((?:apps\/\w+|libs\/platform)\/src\/[\w-]+)\/([\w-]+)/.exec(file)?.slice(1, 3) ?? [];
-
 /** Rooms of one wing that import each other in a circle. */
-function innerCircles(of: readonly Source[]): string[] {
-  const arrows = new Map<string, string[]>();
-  for (const source of of) {
-    const [wing, room] = innerRoom(source.file);
-    const from = arrows.get(`${wing}/${room}`) ?? [];
-    if (room !== undefined) arrows.set(`${wing}/${room}`, from);
-    for (const [into, name] of importsOf(source).map(innerRoom))
-      if (into === wing && name !== room) from.push(`${into}/${name}`);
-  }
-  return circlesIn(arrows);
-}
+const innerCircles = (of: readonly Source[]): string[] => circlesIn(arrowsBetweenRooms(of));
 
 /** Rooms of which each may import all before it. */
 const inLine = (...names: string[]): Record<string, readonly string[]> =>
@@ -81,6 +68,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
       'collection',
       'invoices',
       'usage',
+      'credits',
       'discounts',
       'tax',
       'gateways',

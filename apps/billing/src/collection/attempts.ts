@@ -16,8 +16,8 @@ import {
 } from '../invoices/domain/dunning.js';
 import type { Checkout, Payment } from '../invoices/domain/payment.js';
 import { InvoiceFinalizer } from '../invoices/issuing/finalize.js';
-import { Notices } from '../invoices/notices.js';
-import { InvoiceOwners, lockInOrder } from '../invoices/owners.js';
+import { CustomerNotices } from '../invoices/notices.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { collections, payments } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { type InvoiceRow, invoices } from '../invoices/tables.js';
@@ -51,8 +51,8 @@ export class PaymentAttempts {
     private readonly charges: Charges,
     private readonly settlement: Settlement,
     private readonly finalizer: InvoiceFinalizer,
-    private readonly owners: InvoiceOwners,
-    private readonly notices: Notices,
+    private readonly outcomes: InvoiceOutcomes,
+    private readonly notices: CustomerNotices,
   ) {
     this.work = fetchedWork(
       chargeWork.attempt,
@@ -70,7 +70,7 @@ export class PaymentAttempts {
     const claims = new Map<string, Claim | undefined>();
     await this.db.apply(caller, async tx => {
       const keys = items.map(({ key }) => key).sort();
-      await lockInOrder(tx, this.owners, keys);
+      await this.outcomes.lockInOrder(tx, keys);
       const unreleased = await unreleasedUsers(tx, keys);
       for (const { key, requestId } of items) {
         claims.set(key, await this.claimOne(tx.item({ requestId: `${requestId}_claim` }), key, unreleased));
@@ -92,17 +92,17 @@ export class PaymentAttempts {
     const isOver = tx.now >= invoice.deadline && !isOwed(collection, invoice.deadline);
     const awaitsMethod = !busy && !isOver;
     const charges = awaitsMethod && this.charges.adapterOf(gateway) !== undefined;
-    const method = charges && (await chargedMethod(tx, this.owners, invoice, collection.tryMethodId));
+    const method = charges && (await chargedMethod(tx, this.outcomes, invoice, collection.tryMethodId));
     if (gateway && method) return this.claimSending(tx, invoice, collection, gateway, method);
     if (awaitsMethod && isChargedAtFinish(collection, invoice.finishTime))
-      await this.notices.tell(tx, 'issued', invoice);
+      await this.notices.notify(tx, 'issued', invoice);
     tx.save(collections, passedOver({ ...collection, awaitsMethod }, invoice.deadline, tx.now, busy));
     return undefined;
   }
 
   /** True for an attempt that the owner of the invoice holds: it may hold only those that nobody asked for. */
   private isHeld(tx: Tx, invoice: InvoiceRow, { tryNow }: Collection): Promise<boolean> {
-    return this.owners.holds(tx, invoice, { isAsked: tryNow });
+    return this.outcomes.holds(tx, invoice, { isAsked: tryNow });
   }
 
   private async takenOver(tx: Tx, { gateway, userId }: InvoiceState, payment: Payment): Promise<Claim | undefined> {
@@ -181,7 +181,7 @@ export class PaymentAttempts {
       .map((item, at) => ({ item, report: reports[at] }))
       .sort((a, b) => (a.item.key < b.item.key ? -1 : 1));
     const keys = byKey.map(({ item }) => item.key);
-    await lockInOrder(tx, this.owners, keys);
+    await this.outcomes.lockInOrder(tx, keys);
     const unreleased = await unreleasedUsers(tx, keys);
     for (const { item, report } of byKey) {
       if (report) await this.settlement.report(tx.item(item), report);

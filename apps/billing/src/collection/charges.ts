@@ -11,7 +11,7 @@ import type { Gateway } from '../gateways/domain/gateway.js';
 import { chargeWork } from '../invoices/collecting.js';
 import { type ChargeOutcome, chargeKey, requestCapture } from '../invoices/domain/charge.js';
 import type { Payment } from '../invoices/domain/payment.js';
-import { InvoiceOwners, lockCharge } from '../invoices/owners.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments } from '../invoices/payment-tables.js';
 
 /** The most time between claiming an attempt and sending it: after it, another worker may have taken it over. */
@@ -94,13 +94,13 @@ export class Charges {
 export class Captures {
   constructor(
     private readonly db: Db,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
   ) {}
 
   @Handle(capturePayment)
   capture({ paymentId, externalCaptureId }: In<typeof capturePayment>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const locked = await lockCharge(tx, this.owners, paymentId);
+      const locked = await this.outcomes.lockCharge(tx, paymentId);
       if (!locked) throw new Rejected('payment_not_found');
       const { payment } = locked;
       const requested = requestCapture(payment, externalCaptureId, tx.now);

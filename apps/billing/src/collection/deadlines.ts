@@ -4,8 +4,8 @@ import { InvoiceEndings } from '../invoices/close.js';
 import { LAST_NOTICE } from '../invoices/collecting.js';
 import { isUndecided } from '../invoices/domain/charge.js';
 import { isOwed } from '../invoices/domain/dunning.js';
-import { Notices } from '../invoices/notices.js';
-import { InvoiceOwners } from '../invoices/owners.js';
+import { CustomerNotices } from '../invoices/notices.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { collections } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { invoiceAggregate } from '../invoices/views.js';
@@ -19,7 +19,7 @@ export class InvoiceExpiry {
 
   constructor(
     private readonly endings: InvoiceEndings,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
   ) {}
 
   /** Most invoices are settled by their expiry and never reopen: one question finds the others. */
@@ -30,12 +30,12 @@ export class InvoiceExpiry {
   }
 
   private async expireOne(tx: Tx, invoiceId: string): Promise<void> {
-    const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+    const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
     if (invoice.status !== 'processing') return;
     const later =
-      (await deadlineLeft(tx, invoice)) || ((await this.owners.awaits(tx, invoice)) ? tx.now + LOOK_AGAIN : 0);
+      (await deadlineLeft(tx, invoice)) || ((await this.outcomes.awaits(tx, invoice)) ? tx.now + LOOK_AGAIN : 0);
     if (later > 0) tx.schedule('invoice.expire', invoiceId, later);
-    else if (await this.owners.lapses(tx, invoice)) await this.endings.cancel(tx, invoice, 'Expire');
+    else if (await this.outcomes.lapses(tx, invoice)) await this.endings.cancel(tx, invoice, 'Expire');
     else await this.endings.expire(tx, invoice);
   }
 }
@@ -64,11 +64,11 @@ export class LastNotices {
     eachItem((tx, { key }) => this.tell(tx, key)),
   );
 
-  constructor(private readonly notices: Notices) {}
+  constructor(private readonly notices: CustomerNotices) {}
 
   private async tell(tx: Tx, invoiceId: string): Promise<void> {
     const invoice = await tx.get(invoiceAggregate, invoiceId, 'invoice_not_found');
     if (invoice.status !== 'processing') return;
-    await this.notices.tell(tx, 'lastNotice', invoice);
+    await this.notices.notify(tx, 'lastNotice', invoice);
   }
 }

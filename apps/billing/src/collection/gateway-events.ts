@@ -23,7 +23,7 @@ import { GatewayAnswers } from '../gateways/credentials.js';
 import { getGateway, merchantOfGateway } from '../gateways/gateway-index.js';
 import { keepMethod } from '../gateways/payment-methods.js';
 import { sendingOf } from '../invoices/domain/charge.js';
-import { InvoiceOwners, lockCharge } from '../invoices/owners.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments } from '../invoices/payment-tables.js';
 import { Disputes } from '../refunds/disputes.js';
 import { tellMismatch } from '../refunds/mismatches.js';
@@ -44,7 +44,7 @@ export class GatewayFacts {
     private readonly settlement: Settlement,
     private readonly refunds: RefundReports,
     private readonly disputes: Disputes,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
   ) {}
 
   /** Applies facts of one gateway. `receivedAt` is in unix seconds on the machine's clock. */
@@ -80,7 +80,7 @@ export class GatewayFacts {
     const { reference, amount, currency } = fact;
     if (reference === '') return false;
     const charged = await tx.find(payments, { gatewayId, gatewayPaymentId: reference });
-    const locked = charged && (await lockCharge(tx, this.owners, charged.paymentId));
+    const locked = charged && (await this.outcomes.lockCharge(tx, charged.paymentId));
     const isCurrent = locked?.invoice.paymentId === charged?.paymentId && locked?.payment.status === 'success';
     if (!locked || !isCurrent) return false;
     if (currency !== locked.payment.currency || amount <= 0n) {

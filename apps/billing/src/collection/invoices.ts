@@ -17,7 +17,7 @@ import { DocumentLinks } from '../invoices/document-links.js';
 import * as collection from '../invoices/domain/collection.js';
 import * as domain from '../invoices/domain/invoice.js';
 import { invoicesOf, invoiceWithNotes } from '../invoices/lists/details.js';
-import { InvoiceOwners } from '../invoices/owners.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { invoices } from '../invoices/tables.js';
 import { invoiceAggregate } from '../invoices/views.js';
 import { WireTransfers } from './wire-transfers.js';
@@ -29,7 +29,7 @@ export class Invoices {
     private readonly db: Db,
     private readonly endings: InvoiceEndings,
     private readonly transfers: WireTransfers,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
     private readonly links: DocumentLinks,
   ) {}
 
@@ -41,7 +41,7 @@ export class Invoices {
   @Handle(markWireTransferSuccess)
   receive(input: In<typeof markWireTransferSuccess>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await this.owners.lock(tx, openWith(input.invoiceId), 'invoice_not_found');
+      const invoice = await this.outcomes.lock(tx, openWith(input.invoiceId), 'invoice_not_found');
       domain.assertOpen(invoice);
       const { payment } = invoice;
       if (!payment) throw collection.withoutPayment(invoice, 'pay');
@@ -55,11 +55,11 @@ export class Invoices {
   @Handle(clearInvoicePayment)
   clearPayment({ invoiceId }: In<typeof clearInvoicePayment>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await this.owners.lock(tx, openWith(invoiceId), 'invoice_not_found');
+      const invoice = await this.outcomes.lock(tx, openWith(invoiceId), 'invoice_not_found');
       const [cancelled, cleared] = collection.clearPayment(invoice, invoice.payment, tx.now);
       this.endings.stopped(tx, cancelled);
       tx.step(invoiceAggregate, { ...cleared, payment: undefined }, 'invoice.updated', { log: 'ClearPayment' });
-      await this.owners.tellUnderWay(tx, { ...cleared, payment: undefined }, false);
+      await this.outcomes.underWay(tx, { ...cleared, payment: undefined }, false);
       return {};
     });
   }
@@ -80,7 +80,7 @@ export class Invoices {
   @Handle(cancelInvoice)
   cancel({ invoiceId }: In<typeof cancelInvoice>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await this.owners.lock(tx, openWith(invoiceId), 'invoice_not_found');
+      const invoice = await this.outcomes.lock(tx, openWith(invoiceId), 'invoice_not_found');
       await this.endings.cancel(tx, invoice, 'Cancel');
       return {};
     });

@@ -4,7 +4,7 @@ import { announcedBy, type Chargeable, chargeableMethod, METHOD_ADDED } from '..
 import { chargeWork } from '../invoices/collecting.js';
 import { isBusy } from '../invoices/domain/charge.js';
 import { triedWith } from '../invoices/domain/dunning.js';
-import { InvoiceOwners, lockInOrder } from '../invoices/owners.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { collections } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { invoiceAggregate } from '../invoices/views.js';
@@ -25,14 +25,14 @@ const charged = `select c.invoice_id from unnest($2::bigint[], $3::bigint[]) w (
  */
 export async function chargedMethod(
   tx: Tx,
-  owners: InvoiceOwners,
+  outcomes: InvoiceOutcomes,
   invoice: InvoiceState,
   newMethodId: string,
 ): Promise<Chargeable | undefined> {
   const { gatewayId, userId, payment } = invoice;
   // a choice holds for the payment that it was made for, and not after that has failed
   const chosen = (payment?.status === 'created' && payment.checkout?.paymentMethodId) || '';
-  const own = await owners.methodOf(tx, invoice);
+  const own = await outcomes.methodOf(tx, invoice);
   return chargeableMethod(tx, { gatewayId, userId }, [chosen, own, newMethodId]);
 }
 
@@ -44,7 +44,7 @@ export async function chargedMethod(
 export class MethodTries {
   readonly work: Work = work(METHOD_ADDED, { time: 'merchant', logged: false }, (tx, items) => this.tryAll(tx, items));
 
-  constructor(private readonly owners: InvoiceOwners) {}
+  constructor(private readonly outcomes: InvoiceOutcomes) {}
 
   private async tryAll(tx: Tx, items: readonly WorkItem[]): Promise<void> {
     const announced = new Map(items.map(({ key }) => [key.replace(/-[^-]*$/, ''), announcedBy(key)]));
@@ -54,7 +54,7 @@ export class MethodTries {
       const found = await tx.query(charged, [tx.merchantId, users, gateways, after]);
       const ids = found.map(({ invoice_id }) => String(invoice_id));
       // the locks wait for claims under way: each either has seen the method, or is seen here with what came of it
-      await lockInOrder(tx, this.owners, ids);
+      await this.outcomes.lockInOrder(tx, ids);
       for (const invoiceId of ids) {
         const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
         const { methodId = '' } = announced.get(`${invoice.gatewayId}-${invoice.userId}`) ?? {};
@@ -72,7 +72,7 @@ export class MethodTries {
     const { lastTime, lastMethodId, awaitsMethod } = collection;
     // an invoice that was not tried yet is, when its time comes
     if (lastTime === 0 && !awaitsMethod) return;
-    const method = await chargedMethod(tx, this.owners, invoice, newMethodId);
+    const method = await chargedMethod(tx, this.outcomes, invoice, newMethodId);
     if (!method || (method.methodId === lastMethodId && !awaitsMethod)) return;
     tx.save(collections, triedWith(collection, method.methodId, tx.now));
     if (!isBusy(invoice.payment)) tx.schedule(chargeWork.attempt, invoiceId, tx.now);

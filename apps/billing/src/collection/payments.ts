@@ -14,7 +14,7 @@ import { methodsOf } from '../gateways/payment-methods.js';
 import { InvoiceEndings } from '../invoices/close.js';
 import * as collection from '../invoices/domain/collection.js';
 import { namesOf, paymentDetailsOf } from '../invoices/lists/details.js';
-import { InvoiceOwners } from '../invoices/owners.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments } from '../invoices/payment-tables.js';
 import { paymentAggregate } from '../invoices/views.js';
 
@@ -23,7 +23,7 @@ export class Payments {
   constructor(
     private readonly db: Db,
     private readonly endings: InvoiceEndings,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
   ) {}
 
   @Handle(paymentDetail)
@@ -71,7 +71,7 @@ export class Payments {
     return this.db.write(caller, async tx => {
       // a payment never changes its invoice, so this may be read before the locks: invoice first, then payment
       const { invoiceId } = await tx.get(payments, { paymentId }, 'payment_not_found');
-      const invoice = await this.owners.lock(tx, { invoiceId }, 'payment_not_found');
+      const invoice = await this.outcomes.lock(tx, { invoiceId }, 'payment_not_found');
       const payment = await tx.lock(paymentAggregate, paymentId, 'payment_not_found');
       const [cancelled, closed] = collection.cancelPayment(payment, invoice, tx.now);
       this.endings.stopped(tx, cancelled, 'Cancel');

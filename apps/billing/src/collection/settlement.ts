@@ -14,8 +14,8 @@ import {
 import { receivePayment } from '../invoices/domain/collection.js';
 import { isTriedNow } from '../invoices/domain/dunning.js';
 import { markFailed, type Payment } from '../invoices/domain/payment.js';
-import { type NoticeFacts, Notices, type Occasion } from '../invoices/notices.js';
-import { InvoiceOwners, lockCharge } from '../invoices/owners.js';
+import { CustomerNotices, type NoticeParts, type Occasion } from '../invoices/notices.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { collections, payments } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { paymentAggregate } from '../invoices/views.js';
@@ -30,13 +30,13 @@ import { settleReceipt } from './wire-transfers.js';
 export class Settlement {
   constructor(
     private readonly endings: InvoiceEndings,
-    private readonly owners: InvoiceOwners,
-    private readonly notices: Notices,
+    private readonly outcomes: InvoiceOutcomes,
+    private readonly notices: CustomerNotices,
   ) {}
 
   /** Records a report, with its log entry; false for one that says nothing new, or names no payment. */
   async report(tx: Tx, report: ChargeReport): Promise<boolean> {
-    const locked = await lockCharge(tx, this.owners, report.paymentId);
+    const locked = await this.outcomes.lockCharge(tx, report.paymentId);
     if (!locked) return false;
     const { invoice, payment } = locked;
     const verdict = verdictOf(payment, invoice, report);
@@ -76,7 +76,7 @@ export class Settlement {
         const link = outcome.is === 'needsAction' ? outcome.link : '';
         const waiting: Payment = { ...over, outcome: 'action', link: link || payment.link };
         tx.step(paymentAggregate, waiting, 'payment.authorised.need');
-        await this.owners.tellUnderWay(tx, invoice, false);
+        await this.outcomes.underWay(tx, invoice, false);
         tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(waiting));
         await this.tell(tx, 'needsAction', invoice, waiting, { link: waiting.link });
         return true;
@@ -84,14 +84,14 @@ export class Settlement {
       case 'reserve':
         tx.save(payments, { ...over, outcome: 'authorised' });
         if (payment.captureId !== '') tx.schedule(chargeWork.capture, payment.paymentId, tx.now);
-        await this.owners.tellUnderWay(tx, invoice, true);
+        await this.outcomes.underWay(tx, invoice, true);
         return true;
       case 'ask':
-        if (askAgain(tx, known).outcome === 'unknown') await this.owners.tellUnderWay(tx, invoice, true);
+        if (askAgain(tx, known).outcome === 'unknown') await this.outcomes.underWay(tx, invoice, true);
         return true;
       case 'resend':
         tx.save(payments, over);
-        await this.owners.tellUnderWay(tx, invoice, false);
+        await this.outcomes.underWay(tx, invoice, false);
         await resend(tx, invoice);
         return true;
       case 'close':
@@ -128,7 +128,7 @@ export class Settlement {
     // by hand alone from now on: not at its time, nor with another method
     const byHand = { automatic: false, tryNow: false, tryMethodId: '', nextTime: 0 };
     if (collection) tx.save(collections, { ...collection, ...byHand });
-    await this.owners.tellUnderWay(tx, invoice, false);
+    await this.outcomes.underWay(tx, invoice, false);
     return true;
   }
 
@@ -137,8 +137,8 @@ export class Settlement {
     const reason = outcome.is === 'declined' ? outcome.reason : 'The gateway has cancelled the charge';
     const failed = markFailed(payment, reason, tx.now);
     tx.step(paymentAggregate, failed, 'payment.failure');
-    await this.owners.tell('refused', tx, invoice);
-    await this.owners.tellUnderWay(tx, invoice, false);
+    await this.outcomes.refused(tx, invoice);
+    await this.outcomes.underWay(tx, invoice, false);
     const { invoiceId } = payment;
     const collection = await tx.lockIfAny(collections, { invoiceId });
     if (!collection) return;
@@ -154,9 +154,9 @@ export class Settlement {
     occasion: Occasion,
     invoice: InvoiceState,
     payment: Payment,
-    facts: NoticeFacts = {},
+    facts: NoticeParts = {},
   ): Promise<void> {
-    return this.notices.tell(tx, occasion, { ...invoice, payment }, facts);
+    return this.notices.notify(tx, occasion, { ...invoice, payment }, facts);
   }
 }
 

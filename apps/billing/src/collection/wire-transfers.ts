@@ -10,7 +10,7 @@ import { receiveTransfer, withoutPayment } from '../invoices/domain/collection.j
 import { assertOpen } from '../invoices/domain/invoice.js';
 import type { Payment } from '../invoices/domain/payment.js';
 import { ledgerOf, withWaived } from '../invoices/domain/refund.js';
-import { InvoiceOwners } from '../invoices/owners.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { acceptShort, type LineShare } from '../pricing/refund.js';
@@ -30,7 +30,7 @@ export interface Transfer {
 export class WireTransfers {
   constructor(
     private readonly endings: InvoiceEndings,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
   ) {}
 
   /**
@@ -46,7 +46,7 @@ export class WireTransfers {
     if (payment.announcedTime > 0) return;
     tx.save(payments, { ...payment, announcedTime: tx.now, modifyTime: tx.now });
     tx.log(`Payment(${payment.paymentId})`, 'MarkTransferSent', { invoiceId, userId });
-    await this.owners.tellUnderWay(tx, invoice, true);
+    await this.outcomes.underWay(tx, invoice, true);
   }
 
   /**

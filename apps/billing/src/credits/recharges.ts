@@ -71,24 +71,21 @@ interface PaidInvoice extends OwnInvoice {
   payment?: { totalAmount: bigint; paymentAmount: bigint } | undefined;
 }
 
-/** Outcomes of a recharge when its invoice ends; each at most once. The invoice is locked. */
-export const rechargeOwner = {
-  async paid(tx: Tx, { invoiceId, payment }: PaidInvoice): Promise<void> {
-    const recharge = await waiting(tx, invoiceId);
-    if (!recharge) return;
-    const { rechargeId, userId, currency, name, description } = recharge;
-    // only what came is credit, where less than the price was accepted
-    const amount = recharge.amount - (payment ? payment.totalAmount - payment.paymentAmount : 0n);
-    const status = creditRechargeLifecycle.next(recharge.status, 'succeed') ?? recharge.status;
-    tx.save(creditRecharges, { ...recharge, status, paidTime: tx.now });
-    const type = creditTransactionType.recharge;
-    await addMain(tx, { userId, currency, amount, type, invoiceId, bizId: rechargeId, name, description });
-  },
-  failed,
-  cancelled: failed,
-};
+/** Credits a recharge whose invoice, which is locked, is paid; at most once. */
+export async function rechargePaid(tx: Tx, { invoiceId, payment }: PaidInvoice): Promise<void> {
+  const recharge = await waiting(tx, invoiceId);
+  if (!recharge) return;
+  const { rechargeId, userId, currency, name, description } = recharge;
+  // only what came is credit, where less than the price was accepted
+  const amount = recharge.amount - (payment ? payment.totalAmount - payment.paymentAmount : 0n);
+  const status = creditRechargeLifecycle.next(recharge.status, 'succeed') ?? recharge.status;
+  tx.save(creditRecharges, { ...recharge, status, paidTime: tx.now });
+  const type = creditTransactionType.recharge;
+  await addMain(tx, { userId, currency, amount, type, invoiceId, bizId: rechargeId, name, description });
+}
 
-async function failed(tx: Tx, { invoiceId }: OwnInvoice): Promise<void> {
+/** Ends a recharge whose invoice has ended unpaid; at most once. */
+export async function rechargeFailed(tx: Tx, { invoiceId }: OwnInvoice): Promise<void> {
   const recharge = await waiting(tx, invoiceId);
   if (!recharge) return;
   const status = creditRechargeLifecycle.next(recharge.status, 'fail') ?? recharge.status;

@@ -18,7 +18,7 @@ import {
 } from '@recur/platform';
 import { type Envelope, htmlOf, type MailTransport, mailboxOf, type Outcome, transportOf } from '@recur/platform/mail';
 import type { Config } from '../config.js';
-import { type NoticeFacts, Notices, type Occasion } from '../invoices/notices.js';
+import { CustomerNotices, type NoticeParts, type Occasion } from '../invoices/notices.js';
 import { buyerNow } from '../invoices/parties.js';
 import { markSent, settingsOf } from '../invoices/settings.js';
 import type { InvoiceState } from '../invoices/state.js';
@@ -161,20 +161,17 @@ const emptyMerchant = emptyOf(InvoiceMerchant);
 
 /** Writes the e-mails about documents that nobody asked for one by one, unless the merchant has switched them off. */
 @Injectable()
-export class NoticeMails {
-  constructor(
-    notices: Notices,
-    private readonly outbox: MailOutbox,
-  ) {
-    notices.register((tx, occasion, document, facts) => this.write(tx, occasion, document, facts));
+export class NoticeMails extends CustomerNotices {
+  constructor(private readonly outbox: MailOutbox) {
+    super();
   }
 
-  private async write(tx: Tx, occasion: Occasion, document: InvoiceState, facts: NoticeFacts): Promise<void> {
+  async notify(tx: Tx, occasion: Occasion, document: InvoiceState, parts: NoticeParts = {}): Promise<void> {
     if (!this.outbox.isConfigured || !(await settingsOf(tx)).invoiceEmail) return;
     // the address of now, not the one of the document
     const user = (await buyerNow(tx, document.userId)) ?? document.buyer;
     if (user) {
-      const mail = mailAbout(kinds[occasion], invoiceView(document), document.seller ?? emptyMerchant, user, facts);
+      const mail = mailAbout(kinds[occasion], invoiceView(document), document.seller ?? emptyMerchant, user, parts);
       await this.outbox.queue(tx, mail);
     }
   }

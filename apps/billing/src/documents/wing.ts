@@ -1,4 +1,5 @@
 import type { Wing } from '@recur/platform';
+import { CustomerNotices } from '../invoices/notices.js';
 import { DocumentReader, Documents } from './documents.js';
 import { Logos } from './logos.js';
 import { MailHistory } from './mail-history.js';
@@ -11,6 +12,13 @@ import { mails, sellerLogos } from './tables.js';
 export const documentsWing: Wing = {
   tables: [mails, sellerLogos],
   controllers: [Documents, InvoiceMails, MailHistory],
-  providers: [DocumentReader, Logos, DocumentRenderer, MailOutbox, NoticeMails, MailSender],
+  providers: [
+    DocumentReader,
+    Logos,
+    DocumentRenderer,
+    MailOutbox,
+    MailSender,
+    { provide: CustomerNotices, useClass: NoticeMails },
+  ],
   work: app => [app.get(MailSender).work],
 };

@@ -8,8 +8,8 @@ import { giveBackCredit, giveBackPromoOf } from './crediting/credit-use.js';
 import { undoSources } from './crediting/creditable-lines.js';
 import { expireInvoice, voidInvoice } from './domain/collection.js';
 import type { Payment } from './domain/payment.js';
-import { Notices } from './notices.js';
-import { InvoiceOwners } from './owners.js';
+import { CustomerNotices } from './notices.js';
+import { InvoiceOutcomes } from './outcomes.js';
 import type { InvoiceState } from './state.js';
 import { invoiceAggregate, paymentAggregate } from './views.js';
 
@@ -20,8 +20,8 @@ import { invoiceAggregate, paymentAggregate } from './views.js';
 @Injectable()
 export class InvoiceEndings {
   constructor(
-    private readonly owners: InvoiceOwners,
-    private readonly notices: Notices,
+    private readonly outcomes: InvoiceOutcomes,
+    private readonly notices: CustomerNotices,
   ) {}
 
   /** Cancels an open invoice and its payment. Throws what `voidInvoice` does. */
@@ -40,10 +40,10 @@ export class InvoiceEndings {
   /** Records that an invoice is cancelled, after its payment. */
   async cancelled(tx: Tx, cancelled: InvoiceState, log?: string): Promise<void> {
     tx.step(invoiceAggregate, cancelled, 'invoice.cancelled', { log });
-    await this.owners.tell('cancelled', tx, cancelled);
+    await this.outcomes.cancelled(tx, cancelled);
     await giveBack(tx, cancelled);
     await undoSources(tx, cancelled);
-    await this.owners.tell('undone', tx, cancelled);
+    await this.outcomes.undone(tx, cancelled);
     await issueVoidNote(tx, cancelled);
   }
 
@@ -56,7 +56,7 @@ export class InvoiceEndings {
     }
     const failed = { ...expired, payment: failedPayment ?? invoice.payment };
     tx.step(invoiceAggregate, failed, 'invoice.failed', { log: 'Expire' });
-    await this.owners.tell('failed', tx, failed);
+    await this.outcomes.failed(tx, failed);
     await giveBack(tx, failed);
     await undoSources(tx, failed);
   }
@@ -66,9 +66,9 @@ export class InvoiceEndings {
     if (payment) tx.step(paymentAggregate, payment, 'payment.success');
     const view = tx.step(invoiceAggregate, { ...paid, payment }, 'invoice.paid', { log });
     const settled = { ...paid, payment };
-    await this.owners.tell('paid', tx, settled);
+    await this.outcomes.paid(tx, settled);
     await giveBackPromoOf(tx, paid);
-    if (settled.number !== '') await this.notices.tell(tx, 'paid', settled);
+    if (settled.number !== '') await this.notices.notify(tx, 'paid', settled);
     return view;
   }
 }

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
 import type { InvoiceState } from './state.js';
 
@@ -8,25 +7,14 @@ import type { InvoiceState } from './state.js';
  */
 export type Occasion = 'issued' | 'paid' | 'credited' | 'paymentFailed' | 'needsAction' | 'lastNotice';
 
-/** Facts of a notice, where they are not those of the invoice. */
-export interface NoticeFacts {
+/** Parts of a notice, where they are not those of the invoice. */
+export interface NoticeParts {
   /** Where to pay, or to confirm a payment. */
   link?: string;
 }
 
-/** Writes a notice in the transaction of what it tells. */
-export type Notifier = (tx: Tx, occasion: Occasion, document: InvoiceState, facts: NoticeFacts) => Promise<void>;
-
-/** Notices to users about their documents. The wing that writes e-mails registers itself when the service starts. */
-@Injectable()
-export class Notices {
-  private notifier: Notifier = async () => {};
-
-  register(notifier: Notifier): void {
-    this.notifier = notifier;
-  }
-
-  tell(tx: Tx, occasion: Occasion, document: InvoiceState, facts: NoticeFacts = {}): Promise<void> {
-    return this.notifier(tx, occasion, document, facts);
-  }
+/** Notices to users about their documents, which the wing that writes e-mails implements. */
+export abstract class CustomerNotices {
+  /** Writes a notice in the transaction of what it tells. */
+  abstract notify(tx: Tx, occasion: Occasion, document: InvoiceState, parts?: NoticeParts): Promise<void>;
 }

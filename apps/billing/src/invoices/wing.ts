@@ -6,12 +6,10 @@ import { InvoiceFinalizer } from './issuing/finalize.js';
 import { InvoiceMaker } from './issuing/issue.js';
 import { InvoiceList } from './lists/invoice-list.js';
 import { InvoiceUsage } from './lists/usage-history.js';
-import { Notices } from './notices.js';
 import { numberings } from './numbers.js';
 import { CreditNotes } from './operations/credit-notes.js';
 import { InvoiceDrafts } from './operations/invoice-drafts.js';
 import { Recharges } from './operations/recharges.js';
-import { InvoiceOwners } from './owners.js';
 import { collections, paymentSurpluses, payments, refunds } from './payment-tables.js';
 import { invoiceSettings } from './settings.js';
 import { invoiceLines, invoices } from './tables.js';
@@ -22,5 +20,5 @@ export const invoicesWing: Wing = {
   tables: [invoices, invoiceLines, payments, numberings, collections, refunds, paymentSurpluses, invoiceSettings],
   aggregates: { invoice: invoiceAggregate, refund: refundAggregate, payment: paymentAggregate },
   controllers: [InvoiceDrafts, InvoiceList, Recharges, DiscountPreview, CreditNotes, InvoiceUsage],
-  providers: [InvoiceFinalizer, InvoiceEndings, InvoiceOwners, Notices, DocumentLinks, InvoiceMaker],
+  providers: [InvoiceFinalizer, InvoiceEndings, DocumentLinks, InvoiceMaker],
 };

@@ -30,7 +30,7 @@ import {
   type SavedAnswer,
 } from '../gateways/payment-methods.js';
 import { assertOpen } from '../invoices/domain/invoice.js';
-import { InvoiceOwners } from '../invoices/owners.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { assertOwnSubscription } from '../subscriptions/find.js';
 import { UserUsage } from '../usage/user-usage.js';
@@ -105,7 +105,7 @@ export class Paying {
     private readonly invoices: ShownInvoices,
     private readonly paying: InvoicePaying,
     private readonly transfers: WireTransfers,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
   ) {}
 
   @Handle(portalInvoiceOpen)
@@ -136,7 +136,7 @@ export class Paying {
   wireSent({ invoiceId }: In<typeof portalWireSent>, caller: Caller) {
     return this.db.write(caller, async tx => {
       await this.invoices.ownState(tx, invoiceId, userOf(caller));
-      await this.transfers.markSent(tx, await this.owners.lock(tx, { invoiceId }, 'invoice_not_found'));
+      await this.transfers.markSent(tx, await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found'));
       return {};
     });
   }

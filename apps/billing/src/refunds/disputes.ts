@@ -7,8 +7,8 @@ import { refundType } from '../invoices/crediting/credit-refunds.js';
 import { markReversed } from '../invoices/domain/invoice.js';
 import type { Dispute, Payment } from '../invoices/domain/payment.js';
 import { ledgerOf, moved } from '../invoices/domain/refund.js';
-import { Notices } from '../invoices/notices.js';
-import { InvoiceOwners } from '../invoices/owners.js';
+import { CustomerNotices } from '../invoices/notices.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments } from '../invoices/payment-tables.js';
 import { settingsOf } from '../invoices/settings.js';
 import type { InvoiceState } from '../invoices/state.js';
@@ -21,8 +21,8 @@ import { bookRefund, succeed } from './book.js';
 @Injectable()
 export class Disputes {
   constructor(
-    private readonly owners: InvoiceOwners,
-    private readonly notices: Notices,
+    private readonly outcomes: InvoiceOutcomes,
+    private readonly notices: CustomerNotices,
   ) {}
 
   /** A chargeback was opened: refunds are refused until it is decided. False if one was opened before. */
@@ -62,13 +62,13 @@ export class Disputes {
     if (isWhole) {
       const reversed = markReversed(after, tx.now);
       tx.step(invoiceAggregate, reversed, 'invoice.reversed');
-      await this.owners.tellReversed(tx, reversed, { keep: (await settingsOf(tx)).keepAfterDispute });
+      await this.outcomes.reversed(tx, reversed, { keep: (await settingsOf(tx)).keepAfterDispute });
     }
     if (!booked) return true;
     const { refund, note } = booked;
     if (invoice.bizType === bizType.creditRecharge) await takeRecharged(tx, refund, { asFarAsItGoes: true });
     const issued = await succeed(tx, after, note, moved(refund, 'succeed', '', tx.now), { mainCredit: 0n });
-    await this.notices.tell(tx, 'credited', issued);
+    await this.notices.notify(tx, 'credited', issued);
     return true;
   }
 

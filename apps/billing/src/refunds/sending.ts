@@ -23,8 +23,8 @@ import {
 } from '../invoices/domain/charge.js';
 import type { Payment } from '../invoices/domain/payment.js';
 import type { Refund } from '../invoices/domain/refund.js';
-import { Notices } from '../invoices/notices.js';
-import { InvoiceOwners } from '../invoices/owners.js';
+import { CustomerNotices } from '../invoices/notices.js';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments, REFUND_SEND, refunds } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import {
@@ -50,27 +50,27 @@ export interface RefundReport {
 @Injectable()
 export class RefundSettlement {
   constructor(
-    private readonly owners: InvoiceOwners,
-    private readonly notices: Notices,
+    private readonly outcomes: InvoiceOutcomes,
+    private readonly notices: CustomerNotices,
   ) {}
 
   /** Locks an invoice after what its owner locks before it, to end what it bills. Throws Rejected `invoice_not_found`. */
   lock(tx: Tx, invoiceId: string): Promise<InvoiceState> {
-    return this.owners.lock(tx, { invoiceId, kind: 'invoice', deletedTime: 0 }, 'invoice_not_found');
+    return this.outcomes.lock(tx, { invoiceId, kind: 'invoice', deletedTime: 0 }, 'invoice_not_found');
   }
 
   /** Makes a refund of a locked invoice. `endsOwner`: what the invoice bills is to end. Throws what `makeRefund` does. */
   async make(tx: Tx, invoice: InvoiceState, request: RefundRequest, endsOwner = false): Promise<Refund> {
     const { refund, note } = await makeRefund(tx, invoice, request);
-    if (endsOwner) await this.owners.tell('ended', tx, invoice);
-    if (note) await this.notices.tell(tx, 'credited', note);
+    if (endsOwner) await this.outcomes.ended(tx, invoice);
+    if (note) await this.notices.notify(tx, 'credited', note);
     return refund;
   }
 
   /** Settles a refund. Throws what `settledRefund` does. */
   async settle(tx: Tx, locked: RefundWithDocuments, outcome: RefundOutcome, log?: string): Promise<Refund> {
     const { refund, note } = await settledRefund(tx, locked, outcome, log);
-    if (note) await this.notices.tell(tx, 'credited', note);
+    if (note) await this.notices.notify(tx, 'credited', note);
     return refund;
   }
 }

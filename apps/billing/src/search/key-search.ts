@@ -56,4 +56,6 @@ const typeOf = ({ originalPaymentInvoice }: Invoice) =>
   originalPaymentInvoice ? ('creditNote' as const) : ('invoice' as const);
 
 /** The search field over users, invoices, subscriptions, payments and refunds. */
-export const searchWing: Wing = { controllers: [KeySearch] };
+export const searchWing: Wing = {
+  controllers: [KeySearch],
+};

@@ -1,8 +1,16 @@
 import type { Reader, Tx } from '@recur/platform';
+import type { InvoiceState } from '../invoices/state.js';
 import { notBilled, type PeriodRow, type PeriodState } from './domain/periods.js';
+import type { Subscription } from './domain/subscription.js';
 import { subscriptionPeriods } from './tables.js';
 
 // Verbs on the period table. The subscription is locked.
+
+/** An invoice of a subscription that ended, with the locked subscription. */
+export interface InvoiceEnd {
+  invoice: InvoiceState;
+  sub: Subscription;
+}
 
 const seqText = `select (select coalesce(max(seq), 0) + 1 from subscription_periods
     where merchant_id = $1 and subscription_id = asked.id) as seq

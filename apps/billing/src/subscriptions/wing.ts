@@ -1,4 +1,6 @@
 import type { Wing } from '@recur/platform';
+import { InvoiceOutcomes } from '../invoices/outcomes.js';
+import { PlanUpgrades } from '../usage/limits/upgrades.js';
 import { SubscriptionFacts } from '../usage/subscription-facts.js';
 import { OnetimeAddons } from './addons/addons.js';
 import { onetimeAddonAggregate, onetimeAddons } from './addons/tables.js';
@@ -15,17 +17,17 @@ import { TrialTime } from './course/trial-time.js';
 import { Others, Subscribing } from './create/create.js';
 import { SubscribingPreview } from './create/preview.js';
 import { Renewing } from './create/renew.js';
-import { FirstInvoice, FirstPeriods } from './create/start.js';
+import { FirstPeriods } from './create/start.js';
 import { SubscriptionImports } from './imports/imports.js';
-import { SubscriptionInvoices } from './owner.js';
+import { SubscriptionOutcomes } from './outcomes.js';
 import { PriceNotices } from './prices/notices.js';
 import { PriceChangeCounts, PriceWalks } from './prices/walk.js';
 import { NextInvoicePreview } from './reads/next-invoice.js';
 import { SubscriptionReads } from './reads/subscriptions.js';
 import { SubscriptionNotes, Timelines } from './reads/timeline.js';
-import { CycleEnds, PeriodEnd } from './renewal/cycle-ends.js';
 import { LastDocuments } from './renewal/final-invoice.js';
 import { CycleInvoices } from './renewal/invoices.js';
+import { RenewalOutcomes } from './renewal/renewal-outcomes.js';
 import { Cycle } from './renewal/steps.js';
 import { SubscriptionEndings } from './renewal/termination.js';
 import { InvoiceLimits } from './schedule.js';
@@ -69,30 +71,29 @@ export const subscriptionsWing: Wing = {
   ],
   providers: [
     SubscriptionImports,
-    SubscriptionInvoices,
+    SubscriptionOutcomes,
     Others,
-    FirstInvoice,
     SubscriptionEndings,
     InvoiceLimits,
     Cycle,
     CycleInvoices,
-    CycleEnds,
-    PeriodEnd,
+    RenewalOutcomes,
     FirstPeriods,
     PriceNotices,
     PriceWalks,
     ChangeEffects,
     DeferredChanges,
-    LimitUpgrades,
     LastDocuments,
     Arrears,
     PendingUpdates,
+    { provide: InvoiceOutcomes, useExisting: SubscriptionOutcomes },
+    { provide: PlanUpgrades, useClass: LimitUpgrades },
     { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
   ],
   work: app => [
     ...app.get(Cycle).works,
     app.get(InvoiceLimits).work,
-    app.get(SubscriptionInvoices).work,
+    app.get(SubscriptionOutcomes).work,
     app.get(PriceWalks).work,
     app.get(PriceNotices).work,
   ],

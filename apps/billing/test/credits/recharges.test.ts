@@ -9,7 +9,7 @@ import {
   newCreditRecharge,
   refundInvoice,
 } from '@recur/contracts';
-import { rechargeOwner } from '../../src/credits/recharges.js';
+import { rechargeFailed, rechargePaid } from '../../src/credits/recharges.js';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -22,9 +22,9 @@ const order = () => ({ userId: 1, currency: 'EUR', rechargeAmount: 5000, gateway
 const recharge = (over: object = {}) => s.t.call(newCreditRecharge, { ...order(), ...over });
 const sold = async (over: object = {}) => s.t.done(newCreditRecharge, { ...order(), ...over });
 /** Tells the recharge how its invoice ended. */
-const ended = (how: keyof typeof rechargeOwner, invoiceId: string) =>
+const ended = (how: 'paid' | 'failed' | 'cancelled', invoiceId: string) =>
   s.t.db.write(s.t.callerOf(), async tx => {
-    await rechargeOwner[how](tx, { invoiceId });
+    await (how === 'paid' ? rechargePaid : rechargeFailed)(tx, { invoiceId });
     tx.log('Test()', 'Try');
     return {};
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { bizType, type Invoice, invoiceDetail, refundInvoice } from '@recur/contracts';
+import { type Invoice, invoiceDetail, refundInvoice } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import { InvoiceOwners } from '../../src/invoices/owners.js';
+import { InvoiceOutcomes } from '../../src/invoices/outcomes.js';
 import { refunds } from '../../src/invoices/payment-tables.js';
 import { changeSettings } from '../../src/invoices/settings.js';
 import type { InvoiceState } from '../../src/invoices/state.js';
@@ -16,21 +16,20 @@ const ends: string[] = [];
 const keeps: boolean[] = [];
 beforeAll(async () => {
   s = await shop();
-  const told =
-    (end: string) =>
-    async (_: Tx, { invoiceId }: InvoiceState) => {
-      ends.push(`${end} ${invoiceId}`);
+  const outcomes = s.t.app.get(InvoiceOutcomes);
+  for (const outcome of ['paid', 'failed', 'cancelled', 'ended'] as const) {
+    const carriedOut = outcomes[outcome].bind(outcomes);
+    outcomes[outcome] = async (tx, invoice) => {
+      ends.push(`${outcome} ${invoice.invoiceId}`);
+      await carriedOut(tx, invoice);
     };
-  s.t.app.get(InvoiceOwners).register(bizType.manualInvoice, {
-    paid: told('paid'),
-    failed: told('failed'),
-    cancelled: told('cancelled'),
-    ended: told('ended'),
-    reversed: async (tx, invoice, { keep }) => {
-      keeps.push(keep);
-      await told('reversed')(tx, invoice);
-    },
-  });
+  }
+  const reversed = outcomes.reversed.bind(outcomes);
+  outcomes.reversed = async (tx, invoice, options) => {
+    keeps.push(options.keep);
+    ends.push(`reversed ${invoice.invoiceId}`);
+    await reversed(tx, invoice, options);
+  };
 });
 afterAll(() => s.t.close());
 
@@ -91,7 +90,7 @@ describe('a chargeback', () => {
   });
 });
 
-describe('owners', () => {
+describe('outcomes', () => {
   it('are told to end what a refund ends, and to keep what the merchant keeps after a dispute', async () => {
     const first = await paid();
     await s.t.done(refundInvoice, {
@@ -174,7 +173,7 @@ describe('money', () => {
   });
 });
 
-it('owners are told how their invoices end', async () => {
+it('an invoice that ends is followed by its outcome', async () => {
   const [one, other, third] = await Promise.all([1, 2, 3].map(() => s.made({ finish: true })));
   await s.moves.receive(one?.invoiceId ?? '');
   await s.moves.cancel(other?.invoiceId ?? '');
@@ -183,5 +182,4 @@ it('owners are told how their invoices end', async () => {
   expect(ends).toEqual(
     expect.arrayContaining([`paid ${one?.invoiceId}`, `cancelled ${other?.invoiceId}`, `failed ${third?.invoiceId}`]),
   );
-  expect(() => s.t.app.get(InvoiceOwners).register(bizType.manualInvoice, {} as never)).toThrow('have an owner');
 });

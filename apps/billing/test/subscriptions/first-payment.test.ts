@@ -13,7 +13,7 @@ import { Rejected } from '@recur/kernel';
 import { Settlement } from '../../src/collection/settlement.js';
 import { WireTransfers } from '../../src/collection/wire-transfers.js';
 import { announceMethod } from '../../src/gateways/chargeable.js';
-import { InvoiceOwners } from '../../src/invoices/owners.js';
+import { InvoiceOutcomes } from '../../src/invoices/outcomes.js';
 import { Disputes } from '../../src/refunds/disputes.js';
 import { type World, world } from './world.js';
 
@@ -38,7 +38,7 @@ async function charged(scenario: string) {
 }
 const locked = (invoiceId: string, run: (tx: never, invoice: never) => unknown) =>
   w.t.db.write(w.t.callerOf(), async tx => {
-    const invoice = await w.t.app.get(InvoiceOwners).lock(tx, { invoiceId }, 'invoice_not_found');
+    const invoice = await w.t.app.get(InvoiceOutcomes).lock(tx, { invoiceId }, 'invoice_not_found');
     await run(tx as never, invoice as never);
     return {};
   });

@@ -14,7 +14,7 @@ import { openPayment } from '../domain/collection.js';
 import { type CollectionTerms, isChargedAtFinish } from '../domain/dunning.js';
 import * as domain from '../domain/invoice.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
-import { Notices } from '../notices.js';
+import { CustomerNotices } from '../notices.js';
 import { isNumbered, nextNumber } from '../numbers.js';
 import { afterTaxation, partiesOf, type Taxation } from '../parties.js';
 import { payments } from '../payment-tables.js';
@@ -45,7 +45,7 @@ export class InvoiceFinalizer {
     @Inject(CONFIG) private readonly config: Config,
     private readonly documents: DocumentLinks,
     private readonly endings: InvoiceEndings,
-    private readonly notices: Notices,
+    private readonly notices: CustomerNotices,
   ) {}
 
   /** A payment link with a 256-bit token. */
@@ -106,7 +106,7 @@ export class InvoiceFinalizer {
     tx.step(paymentAggregate, payment, 'payment.created', paymentLog);
     // an invoice that is charged at once is announced with what comes of that
     const isAtOnce = collected && isChargedAtFinish(collected, opened.finishTime);
-    if (!isAtOnce) await this.notices.tell(tx, 'issued', opened);
+    if (!isAtOnce) await this.notices.notify(tx, 'issued', opened);
     return { view, payment };
   }
 }

@@ -13,7 +13,7 @@ import { type CollectionTerms, daysUntil } from '../domain/dunning.js';
 import { netOf } from '../domain/facts.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
 import { type CreditedShare, withCredited } from '../domain/refund.js';
-import { Notices } from '../notices.js';
+import { CustomerNotices } from '../notices.js';
 import { nextNumber } from '../numbers.js';
 import { partiesOf } from '../parties.js';
 import { sendStatusOf, settingsOf } from '../settings.js';
@@ -62,7 +62,7 @@ export class InvoiceMaker {
   constructor(
     private readonly finalizer: InvoiceFinalizer,
     private readonly documents: DocumentLinks,
-    private readonly notices: Notices,
+    private readonly notices: CustomerNotices,
   ) {}
 
   /** Throws Rejected `invalid_parameters` for a code that cannot be used, and what `finalize` does. */
@@ -124,7 +124,7 @@ export class InvoiceMaker {
     const numbered = await nextNumber(tx, 'credit_note', merchant);
     const invoice = { ...note, ...finished, ...numbered, sendStatus: sendStatusOf(settings, numbered.number) };
     const view = tx.step(invoiceAggregate, invoice, 'invoice.created', { log });
-    await this.notices.tell(tx, 'credited', invoice);
+    await this.notices.notify(tx, 'credited', invoice);
     return view;
   }
 }

@@ -13,7 +13,7 @@ import { edit as editDraft } from '../domain/draft.js';
 import * as domain from '../domain/invoice.js';
 import { lineRows, linesToPrice, planIn, replaceLines, saveDraft } from '../issuing/draft.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../issuing/finalize.js';
-import { InvoiceOwners } from '../owners.js';
+import { InvoiceOutcomes } from '../outcomes.js';
 import type { InvoiceState } from '../state.js';
 import { invoices } from '../tables.js';
 import { invoiceAggregate } from '../views.js';
@@ -24,7 +24,7 @@ export class InvoiceDrafts {
   constructor(
     private readonly db: Db,
     private readonly finalizer: InvoiceFinalizer,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
   ) {}
 
   @Handle(newInvoice)
@@ -100,7 +100,7 @@ export class InvoiceDrafts {
   @Handle(finishInvoice)
   finish({ invoiceId, daysUtilDue }: In<typeof finishInvoice>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await this.owners.lock(tx, draftWith(invoiceId), 'invoice_not_found');
+      const invoice = await this.outcomes.lock(tx, draftWith(invoiceId), 'invoice_not_found');
       if (invoice.bizType === bizType.subscription) return { invoice: await this.finishComposed(tx, invoice) };
       const gateway = chooseGateway(await allGateways(tx), 0, invoice.gatewayId);
       const log = { log: 'Finish' };
@@ -113,7 +113,7 @@ export class InvoiceDrafts {
   private async finishComposed(tx: Tx, invoice: InvoiceState) {
     domain.assertFinishable(invoice);
     const { invoiceId, userId } = invoice;
-    await this.owners.tell('finish', tx, invoice);
+    await this.outcomes.finish(tx, invoice);
     tx.log(`Invoice(${invoiceId})`, 'Finish', { invoiceId, userId });
     return invoiceAggregate.view(await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found'));
   }

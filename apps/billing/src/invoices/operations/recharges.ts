@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { bizType, createFrom, type In, newCreditRecharge } from '@recur/contracts';
 import { type Caller, Db, Handle } from '@recur/platform';
-import { addRecharge, rechargeable, rechargeOwner, targetOf } from '../../credits/recharges.js';
+import { addRecharge, rechargeable, targetOf } from '../../credits/recharges.js';
 import { creditAccountView, creditRechargeView } from '../../credits/views.js';
 import { assertBuyer, findUser } from '../../customers/users.js';
 import { usableGateway } from '../../gateways/domain/gateway.js';
@@ -10,7 +10,6 @@ import { gatewayView } from '../../gateways/views.js';
 import type { TaxRate } from '../../pricing/tax.js';
 import { saveDraft } from '../issuing/draft.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../issuing/finalize.js';
-import { InvoiceOwners } from '../owners.js';
 import { invoices } from '../tables.js';
 import { paymentView } from '../views.js';
 
@@ -32,10 +31,7 @@ export class Recharges {
   constructor(
     private readonly db: Db,
     private readonly finalizer: InvoiceFinalizer,
-    owners: InvoiceOwners,
-  ) {
-    owners.register(bizType.creditRecharge, rechargeOwner);
-  }
+  ) {}
 
   @Handle(newCreditRecharge)
   create(input: In<typeof newCreditRecharge>, caller: Caller) {

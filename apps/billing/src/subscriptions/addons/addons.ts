@@ -1,6 +1,5 @@
 import { Controller } from '@nestjs/common';
 import {
-  bizType,
   createFrom,
   type In,
   invoiceStatus,
@@ -19,12 +18,10 @@ import { allGateways } from '../../gateways/gateway-index.js';
 import type { Bill, BillDiscount } from '../../invoices/domain/items.js';
 import { type Composed, compose } from '../../invoices/issuing/calculate.js';
 import { InvoiceMaker, type Made } from '../../invoices/issuing/issue.js';
-import { InvoiceOwners } from '../../invoices/owners.js';
 import { common } from '../domain/bill.js';
 import { priceIn } from '../domain/items.js';
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
-import { subscriptions } from '../tables.js';
 import { type OnetimeAddon, onetimeAddonAggregate, onetimeAddons, onetimeAddonView } from './tables.js';
 
 type Input = In<typeof newOnetimeAddonPayment>;
@@ -35,20 +32,7 @@ export class OnetimeAddons {
   constructor(
     private readonly db: Db,
     private readonly maker: InvoiceMaker,
-    owners: InvoiceOwners,
-  ) {
-    owners.register(bizType.onetime, {
-      lock: async (tx, { subscriptionId }) => {
-        if (subscriptionId !== '') await tx.part(subscriptions, { subscriptionId });
-      },
-      methodOf: async (reader, { subscriptionId }) =>
-        subscriptionId && ((await reader.find(subscriptions, { subscriptionId }))?.paymentMethodId ?? ''),
-      paid: (tx, invoice) => settle(tx, invoice, 'paid'),
-      failed: (tx, invoice) => settle(tx, invoice, 'expired'),
-      cancelled: (tx, invoice) => settle(tx, invoice, 'cancelled'),
-      reversed: (tx, invoice) => settle(tx, invoice, 'cancelled'),
-    });
-  }
+  ) {}
 
   @Handle(newOnetimeAddonPayment)
   sell(input: Input, caller: Caller) {
@@ -142,7 +126,7 @@ async function saved(tx: Tx, sub: Subscription, composed: Composed, made: Made, 
 }
 
 /** Takes the add-on of an invoice to its end; none where it is being made, or the invoice sells something else. */
-async function settle(
+export async function settleAddon(
   tx: Tx,
   { invoiceId }: { invoiceId: string },
   status: 'paid' | 'cancelled' | 'expired',

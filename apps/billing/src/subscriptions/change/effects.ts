@@ -4,7 +4,7 @@ import { InvoiceEndings } from '../../invoices/close.js';
 import { goOnCollecting } from '../../invoices/collecting.js';
 import { endLines } from '../../invoices/crediting/creditable-lines.js';
 import { releasePeriod } from '../../invoices/issuing/issue.js';
-import { InvoiceOwners } from '../../invoices/owners.js';
+import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import type { InvoiceState } from '../../invoices/state.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { Arrears } from '../arrears.js';
@@ -14,8 +14,7 @@ import { prepaid } from '../domain/changes.js';
 import { sellsPlan } from '../domain/periods.js';
 import { pricedFrom } from '../domain/repricing.js';
 import type { Subscription } from '../domain/subscription.js';
-import { SubscriptionInvoices } from '../owner.js';
-import { addPeriod, endPeriod, periodsFrom, voidPeriod } from '../periods.js';
+import { addPeriod, endPeriod, type InvoiceEnd, periodsFrom, voidPeriod } from '../periods.js';
 import { withPlannedPrices } from '../prices/walk.js';
 import { NEXT, scheduleNext } from '../schedule.js';
 import { type PendingUpdate, pendingUpdates } from '../tables.js';
@@ -32,32 +31,32 @@ import { pendingUpdateAggregate } from './views.js';
 export class ChangeEffects {
   constructor(
     private readonly endings: InvoiceEndings,
-    private readonly invoiceOwners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
     private readonly arrears: Arrears,
-    owner: SubscriptionInvoices,
-  ) {
-    owner.register(['upgrade', 'downgrade'], {
-      paid: async (tx, { sub, invoice }) => {
-        const update = await this.updateOf(tx, sub, invoice);
-        if (update) await this.takeEffect(tx, sub, update, sourcesOf(invoice));
-      },
-      failed: (tx, { sub, invoice }) => this.unpaid(tx, sub, invoice),
-      // a change that is not paid in time lapses, and its invoice with it
-      lapses: async (tx, { sub, invoice }) => (await this.updateOf(tx, sub, invoice)) !== undefined,
-      cancelled: (tx, { sub, invoice }) => this.unpaid(tx, sub, invoice),
-    });
+  ) {}
+
+  /** The invoice of a change is paid: the change takes effect. */
+  async paid(tx: Tx, end: InvoiceEnd): Promise<void> {
+    const update = await this.updateOf(tx, end);
+    if (update) await this.takeEffect(tx, end.sub, update, sourcesOf(end.invoice));
+  }
+
+  /** The invoice of a change has ended unpaid, and the change with it. */
+  async unpaid(tx: Tx, end: InvoiceEnd): Promise<void> {
+    const update = await this.updateOf(tx, end);
+    if (update) await drop(tx, end.sub, update);
+  }
+
+  /** True if a change waits for the payment of the invoice. */
+  async isAwaiting(tx: Tx, end: InvoiceEnd): Promise<boolean> {
+    return (await this.updateOf(tx, end)) !== undefined;
   }
 
   /** The change that waits for the payment of an invoice. */
-  private async updateOf(tx: Tx, { pendingUpdateId }: Subscription, { invoiceId }: InvoiceState) {
-    if (pendingUpdateId === '') return undefined;
-    const update = await tx.lockIfAny(pendingUpdateAggregate, pendingUpdateId);
-    return update?.invoiceId === invoiceId ? update : undefined;
-  }
-
-  private async unpaid(tx: Tx, sub: Subscription, invoice: InvoiceState): Promise<void> {
-    const update = await this.updateOf(tx, sub, invoice);
-    if (update) await drop(tx, sub, update);
+  private async updateOf(tx: Tx, { sub, invoice }: InvoiceEnd) {
+    if (sub.pendingUpdateId === '') return undefined;
+    const update = await tx.lockIfAny(pendingUpdateAggregate, sub.pendingUpdateId);
+    return update?.invoiceId === invoice.invoiceId ? update : undefined;
   }
 
   /** Cancels the unfinished change of a subscription, with its invoice; returns the subscription without it. */
@@ -92,7 +91,7 @@ export class ChangeEffects {
   /** Cancels a change that is not finished, with its invoice. */
   async cancel(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<void> {
     const { invoiceId } = update;
-    const invoice = invoiceId && (await this.invoiceOwners.lock(tx, { invoiceId }, 'invoice_not_found'));
+    const invoice = invoiceId && (await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found'));
     // cancelling its invoice cancels it
     if (invoice && invoice.status === 'processing') await this.endings.cancel(tx, invoice);
     else await drop(tx, sub, update);
@@ -159,7 +158,7 @@ export class ChangeEffects {
     for (const row of await periodsFrom(tx, subscriptionId, currentPeriodEnd)) {
       if (row.state !== 'open' || row.invoiceId === '') continue;
       const { invoiceId } = row;
-      const invoice = await this.invoiceOwners.lock(tx, { invoiceId }, 'invoice_not_found');
+      const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
       await voidPeriod(tx, row);
       if (invoice.status !== 'processing') continue;
       await releasePeriod(tx, invoiceId);

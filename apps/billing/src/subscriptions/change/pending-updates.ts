@@ -4,7 +4,7 @@ import { type In, listPendingUpdates, pendingUpdateDetail, submitChange, userSta
 import { type Caller, Db, Handle, sorted, systemCaller, type Tx } from '@recur/platform';
 import { findUser } from '../../customers/users.js';
 import { isAwaited } from '../../invoices/open-invoices.js';
-import { UPGRADE_WORK, UsageUpgrades } from '../../usage/limits/upgrades.js';
+import { PlanUpgrades, UPGRADE_WORK } from '../../usage/limits/upgrades.js';
 import type { Subscription } from '../domain/subscription.js';
 import { pendingUpdates } from '../tables.js';
 import { subscriptionAggregate } from '../views.js';
@@ -64,16 +64,13 @@ const awaitSeconds = 60;
 
 /** Upgrades that usage starts: an event beyond a limit asks for the plan that autoUpgradePlanId names. */
 @Injectable()
-export class LimitUpgrades {
-  constructor(
-    upgrades: UsageUpgrades,
-    private readonly modules: ModuleRef,
-  ) {
-    upgrades.register((tx, of) => this.start(tx, of));
+export class LimitUpgrades extends PlanUpgrades {
+  constructor(private readonly modules: ModuleRef) {
+    super();
   }
 
   /** Submits the upgrade with the usual payment, unless it took place meanwhile or is on its way. */
-  private async start(tx: Tx, of: { subscriptionId: string; planId: number }): Promise<void> {
+  async start(tx: Tx, of: { subscriptionId: string; planId: number }): Promise<void> {
     const { subscriptionId, planId: newPlanId } = of;
     const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
     if (sub.status !== 'active' || sub.planId === newPlanId || tx.now >= sub.currentPeriodEnd) return;

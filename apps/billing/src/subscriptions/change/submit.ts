@@ -9,7 +9,7 @@ import { assertDecided } from '../../invoices/domain/charge.js';
 import type { Composed } from '../../invoices/issuing/calculate.js';
 import { giveBackSources, InvoiceMaker, type Making, releasePeriod } from '../../invoices/issuing/issue.js';
 import { isCarried, useDiscount } from '../../invoices/issuing/preview.js';
-import { InvoiceOwners } from '../../invoices/owners.js';
+import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import type { InvoiceState } from '../../invoices/state.js';
 import { invoiceAggregate } from '../../invoices/views.js';
 import { unbilledIds } from '../../usage/rating.js';
@@ -41,7 +41,7 @@ export class ChangeSubmit {
     private readonly maker: InvoiceMaker,
     private readonly effects: ChangeEffects,
     private readonly endings: InvoiceEndings,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
     private readonly arrears: Arrears,
   ) {}
 
@@ -154,7 +154,7 @@ export class ChangeSubmit {
     const [current] = periods;
     const unpaid = current && inUnpaidPeriod(sub, quoted.update, current);
     const where = { invoiceId: current?.invoiceId ?? sub.latestInvoiceId };
-    const open = await this.owners.lock(tx, where, 'invoice_not_found');
+    const open = await this.outcomes.lock(tx, where, 'invoice_not_found');
     const [invoiceId, { deadline }] = [tx.newId('in_'), open];
     const billed = { ...update, invoiceId };
     tx.step(pendingUpdateAggregate, billed, 'subscription.pending_update.create');

@@ -10,7 +10,7 @@ import { allGateways, assertSaved, findGateway } from '../../gateways/gateway-in
 import { compose } from '../../invoices/issuing/calculate.js';
 import { previewOf } from '../../invoices/issuing/preview.js';
 import { openInvoicesOf } from '../../invoices/open-invoices.js';
-import { InvoiceOwners } from '../../invoices/owners.js';
+import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import { invoiceAggregate } from '../../invoices/views.js';
 import { Arrears } from '../arrears.js';
 import { ChangeEffects } from '../change/effects.js';
@@ -92,7 +92,7 @@ const longestGrant = 30 * 86_400;
 export class RunningSubscriptions {
   constructor(
     private readonly db: Db,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
     private readonly paying: InvoicePaying,
   ) {}
 
@@ -111,7 +111,7 @@ export class RunningSubscriptions {
         if (row.state !== 'open') continue;
         tx.save(subscriptionPeriods, { ...row, deadline: expireTime });
         const { invoiceId } = row;
-        const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+        const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
         if (invoice.status !== 'processing') continue;
         tx.step(invoiceAggregate, { ...invoice, deadline: expireTime }, 'invoice.updated');
         tx.schedule('invoice.expire', invoiceId, expireTime);
@@ -133,7 +133,7 @@ export class RunningSubscriptions {
       const changed = { ...sub, gatewayId, gatewayPaymentType, paymentMethodId, modifyTime: tx.now };
       tx.step(subscriptionAggregate, changed, 'subscription.updated', { log: 'ChangeGateway' });
       for (const invoiceId of await openInvoicesOf(tx, subscriptionId)) {
-        const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+        const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
         await this.paying.move(tx, invoice, gateway, { automatic: !sub.manualPayment });
       }
       // other subscriptions of the user keep the methods that they are charged with

@@ -4,7 +4,7 @@ import { boundary, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { InvoiceEndings } from '../../invoices/close.js';
 import { moveLines, soldLines } from '../../invoices/crediting/creditable-lines.js';
-import { InvoiceOwners } from '../../invoices/owners.js';
+import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { Arrears } from '../arrears.js';
 import { ChangeEffects } from '../change/effects.js';
@@ -28,7 +28,7 @@ export class TrialTime {
     private readonly db: Db,
     private readonly changes: ChangeEffects,
     private readonly endings: InvoiceEndings,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
     private readonly arrears: Arrears,
   ) {}
 
@@ -74,7 +74,7 @@ export class TrialTime {
 
   private async cancelled(tx: Tx, { invoiceId }: PeriodRow): Promise<void> {
     if (invoiceId === '') return;
-    const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+    const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
     if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
   }
 

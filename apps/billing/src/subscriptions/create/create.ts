@@ -6,7 +6,7 @@ import { assertBuyer, type Customer, findUser } from '../../customers/users.js';
 import { announceMethod } from '../../gateways/chargeable.js';
 import { assertSaved, findMethod } from '../../gateways/gateway-index.js';
 import { InvoiceEndings } from '../../invoices/close.js';
-import { InvoiceOwners } from '../../invoices/owners.js';
+import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import { giveBackWaiting } from '../codes.js';
 import { ended, isLive, type Subscription, unpaidStatuses } from '../domain/subscription.js';
 import { subscriptions } from '../tables.js';
@@ -22,7 +22,7 @@ type Input = In<typeof createSubscription>;
 export class Others {
   constructor(
     private readonly endings: InvoiceEndings,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
   ) {}
 
   /** Submits of one user take turns, so that each sees what the one before it has made and used up. */
@@ -40,7 +40,7 @@ export class Others {
     const [other] = others.filter(({ status, createTime }) => isFresh(status, tx.now - createTime));
     if (!other || other.latestInvoiceId === '') return undefined;
     const { subscriptionId, latestInvoiceId: invoiceId } = other;
-    const { status, totalAmount, link, paymentId } = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+    const { status, totalAmount, link, paymentId } = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
     if (status !== 'processing') return undefined;
     if (confirmTotalAmount !== undefined && BigInt(confirmTotalAmount) !== totalAmount) return undefined;
     const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
@@ -62,7 +62,7 @@ export class Others {
     }
     for (const other of others.filter(({ status }) => unpaidStatuses.includes(status))) {
       const { latestInvoiceId: invoiceId } = other;
-      const invoice = invoiceId ? await this.owners.lock(tx, { invoiceId }, 'invoice_not_found') : undefined;
+      const invoice = invoiceId ? await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found') : undefined;
       // cancelling its invoice ends it
       if (invoice?.status === 'processing') await this.endings.cancel(tx, invoice);
       else {

@@ -8,15 +8,14 @@ import type { PeriodRow } from '../domain/periods.js';
 import { type CycleState, type CycleStep, missedPeriods, nextStep, periodOf } from '../domain/renewal.js';
 import { entered } from '../domain/repricing.js';
 import { type Subscription, suspended } from '../domain/subscription.js';
-import { SubscriptionInvoices } from '../owner.js';
 import { type Scene, sceneOf } from '../renewal-batch.js';
 import { FINISH, leadOf, NEXT } from '../schedule.js';
 import { chargeTermsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
 import { subscriptionAggregate } from '../views.js';
-import { PeriodEnd } from './cycle-ends.js';
 import { LastDocuments } from './final-invoice.js';
 import { CycleInvoices, isCharged } from './invoices.js';
+import { SubscriptionEndings } from './termination.js';
 
 /**
  * `missed`: periods that are made up for without a decision. `awaitSeconds`: until a payment under way is looked at again,
@@ -46,15 +45,13 @@ export class Cycle {
 
   constructor(
     private readonly invoices: CycleInvoices,
-    private readonly periodEnd: PeriodEnd,
+    private readonly endings: SubscriptionEndings,
     private readonly deferred: DeferredChanges,
     private readonly arrears: Arrears,
     private readonly lasts: LastDocuments,
-    owner: SubscriptionInvoices,
   ) {
     const terms = { time: 'merchant', batch: limits.batch, leaseSeconds: limits.leaseSeconds } as const;
     this.works = [NEXT, FINISH].map(kind => work(kind, terms, (tx, items) => this.run(tx, items)));
-    owner.finishesDrafts((tx, sub) => this.finishNow(tx, sub));
   }
 
   private async run(tx: Tx, items: readonly WorkItem[]): Promise<void> {
@@ -113,7 +110,7 @@ export class Cycle {
       case 'last':
         return this.last(tx, state);
       case 'end':
-        return this.periodEnd.end(tx, state);
+        return this.endings.endWithPeriod(tx, state);
       case 'expire':
         return this.expire(tx, state);
     }
@@ -127,11 +124,11 @@ export class Cycle {
     const unpaid = ahead ?? current;
     if (unpaid) tx.save(subscriptionPeriods, { ...unpaid, state: 'unpaid', remakeAt: 0 });
     if (unpaid) await this.lasts.usage(tx, sub, unpaid.startAt);
-    return this.periodEnd.expire(tx, unpaid ? { ...sub, carried: [] } : sub);
+    return this.endings.expire(tx, unpaid ? { ...sub, carried: [] } : sub);
   }
 
   /** Finishes the draft of the current period at once. */
-  private async finishNow(tx: Tx, { subscriptionId }: Subscription): Promise<void> {
+  async finishNow(tx: Tx, { subscriptionId }: Subscription): Promise<void> {
     const scene = await sceneOf(tx, [subscriptionId]);
     const state = scene.states.get(subscriptionId);
     if (state?.current?.finishAt) await this.finish(tx, scene, state);

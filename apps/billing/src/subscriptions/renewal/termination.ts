@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
 import { InvoiceEndings } from '../../invoices/close.js';
 import { openInvoicesOf } from '../../invoices/open-invoices.js';
-import { InvoiceOwners } from '../../invoices/owners.js';
+import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import { Arrears, sellsUsage } from '../arrears.js';
 import { ChangeEffects } from '../change/effects.js';
 import { giveBackWaiting } from '../codes.js';
@@ -11,7 +11,7 @@ import { carriedLinesOf } from '../domain/carried.js';
 import { isLivePeriod, type PeriodRow } from '../domain/periods.js';
 import type { CycleState } from '../domain/renewal.js';
 import { ended, type Subscription } from '../domain/subscription.js';
-import { SubscriptionInvoices } from '../owner.js';
+import { voidPeriod } from '../periods.js';
 import { sceneOf } from '../renewal-batch.js';
 import { FINISH, scheduleNext } from '../schedule.js';
 import { settingsOf } from '../settings.js';
@@ -34,16 +34,28 @@ export interface Ending extends Partial<LastTerms> {
 export class SubscriptionEndings {
   constructor(
     private readonly endings: InvoiceEndings,
-    private readonly owners: InvoiceOwners,
+    private readonly outcomes: InvoiceOutcomes,
     private readonly changes: ChangeEffects,
     private readonly documents: LastDocuments,
     private readonly invoices: CycleInvoices,
     private readonly arrears: Arrears,
-    owner: SubscriptionInvoices,
-  ) {
-    owner.endsBy(async (tx, sub, reason) => {
-      await this.end(tx, sub, { move: 'cancel', reason });
-    });
+  ) {}
+
+  /**
+   * Ends a subscription with its period; the invoice of the next one, if there is one, is cancelled, or credited where it is
+   * paid. Its last usage is billed when it is complete.
+   */
+  async endWithPeriod(tx: Tx, { sub, ahead }: CycleState): Promise<CycleState> {
+    if (ahead) await voidPeriod(tx, ahead);
+    const reason = sub.cancelReason || 'Cancelled at the end of the period';
+    const at = Math.min(tx.now, sub.currentPeriodEnd);
+    return this.end(tx, sub, { move: 'cancel', reason, usageLater: true, at });
+  }
+
+  /** Ends a subscription by a deadline: expired, or failed where it never paid. */
+  expire(tx: Tx, sub: Subscription): Promise<CycleState> {
+    const move = sub.firstPaidTime === 0 ? 'fail' : 'expire';
+    return this.end(tx, sub, { move, reason: 'The invoice of its period was not paid in time' });
   }
 
   /**
@@ -66,7 +78,7 @@ export class SubscriptionEndings {
     // the handlers of their ends find that it is over
     for (const invoiceId of await openInvoicesOf(tx, sub.subscriptionId)) {
       if (invoiceId === finishedId) continue;
-      const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+      const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
       // usage that is billed by itself is owed
       if (invoice.status !== 'processing' || invoice.billReason === 'usage') continue;
       if (invoice.periodStart >= before.currentPeriodEnd) carried.push(...carriedLinesOf(invoice.lines));

@@ -7,13 +7,13 @@ import { counters } from '../tables.js';
 /** The kind of work that starts an upgrade; its key is `<subscriptionId>-<planId>`. */
 export const UPGRADE_WORK = 'usage.upgrade';
 
-/** Starts an upgrade of a subscription with its usual payment, in the transaction given. */
-export type Upgrade = (tx: Tx, of: { subscriptionId: string; planId: number }) => Promise<void>;
+/** Upgrades of subscriptions, which the wing of subscriptions implements. */
+export abstract class PlanUpgrades {
+  /** Starts an upgrade with the usual payment, in the transaction given. */
+  abstract start(tx: Tx, of: { subscriptionId: string; planId: number }): Promise<void>;
+}
 
-/**
- * Upgrades that refused events ask for (autoUpgradePlanId). Subscriptions register how one is made; without it there are
- * none to make.
- */
+/** Upgrades that refused events ask for (autoUpgradePlanId). */
 @Injectable()
 export class UsageUpgrades {
   readonly work: Work = work(
@@ -21,15 +21,12 @@ export class UsageUpgrades {
     { time: 'merchant' },
     eachItem((tx, item) => this.run(tx, item)),
   );
-  private upgrade: Upgrade | undefined;
 
-  register(upgrade: Upgrade): void {
-    this.upgrade = upgrade;
-  }
+  constructor(private readonly upgrades: PlanUpgrades) {}
 
   private async run(tx: Tx, { key }: WorkItem): Promise<void> {
     const at = key.lastIndexOf('-');
-    await this.upgrade?.(tx, { subscriptionId: key.slice(0, at), planId: Number(key.slice(at + 1)) });
+    await this.upgrades.start(tx, { subscriptionId: key.slice(0, at), planId: Number(key.slice(at + 1)) });
   }
 }
 

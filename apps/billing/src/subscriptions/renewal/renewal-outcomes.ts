@@ -7,11 +7,10 @@ import { deferredOf } from '../change/next-bill.js';
 import { waitAgain } from '../codes.js';
 import { carriedLinesOf } from '../domain/carried.js';
 import type { PeriodRow } from '../domain/periods.js';
-import { type CycleState, endsWithPeriod, periodOf } from '../domain/renewal.js';
+import { endsWithPeriod, periodOf } from '../domain/renewal.js';
 import { entered } from '../domain/repricing.js';
 import { hasEnded, moved, type Subscription, suspended } from '../domain/subscription.js';
-import { type InvoiceEnd, SubscriptionInvoices } from '../owner.js';
-import { voidPeriod } from '../periods.js';
+import { type InvoiceEnd, voidPeriod } from '../periods.js';
 import { NEXT } from '../schedule.js';
 import { chargeTermsOf, settingsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
@@ -19,48 +18,16 @@ import { subscriptionAggregate } from '../views.js';
 import { LastDocuments } from './final-invoice.js';
 import { SubscriptionEndings } from './termination.js';
 
-/** Ends of subscriptions that come with time. */
-@Injectable()
-export class PeriodEnd {
-  constructor(private readonly endings: SubscriptionEndings) {}
-
-  /**
-   * Ends a subscription; the invoice of its next period, if there is one, is cancelled, or credited where it is paid. Its
-   * last usage is billed when it is complete.
-   */
-  async end(tx: Tx, { sub, ahead }: CycleState): Promise<CycleState> {
-    if (ahead) await voidPeriod(tx, ahead);
-    const reason = sub.cancelReason || 'Cancelled at the end of the period';
-    const at = Math.min(tx.now, sub.currentPeriodEnd);
-    return this.endings.end(tx, sub, { move: 'cancel', reason, usageLater: true, at });
-  }
-
-  /** Ends a subscription by a deadline: expired, or failed where it never paid. */
-  expire(tx: Tx, sub: Subscription): Promise<CycleState> {
-    const move = sub.firstPaidTime === 0 ? 'fail' : 'expire';
-    return this.endings.end(tx, sub, { move, reason: 'The invoice of its period was not paid in time' });
-  }
-}
-
 /** Ends of the invoices of later periods: paid, the period begins at its time; unpaid, the subscription ends. */
 @Injectable()
-export class CycleEnds {
+export class RenewalOutcomes {
   constructor(
-    owner: SubscriptionInvoices,
-    private readonly periodEnd: PeriodEnd,
+    private readonly endings: SubscriptionEndings,
     private readonly arrears: Arrears,
     private readonly lasts: LastDocuments,
-  ) {
-    owner.register(['cycle', 'trialStep'], {
-      paid: (tx, end) => this.paid(tx, end),
-      failed: (tx, end) => this.failed(tx, end),
-      refused: (tx, end) => this.refused(tx, end),
-      cancelled: (tx, end) => this.cancelled(tx, end),
-      undone: (tx, end) => this.undone(tx, end),
-    });
-  }
+  ) {}
 
-  private async paid(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
+  async paid(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     const row = await rowOf(tx, invoice);
     // a draft that costs nothing is paid while the cycle finishes it
     if (row?.state !== 'open' || row.finishAt > 0) return;
@@ -89,24 +56,24 @@ export class CycleEnds {
   }
 
   /** The charge of a period that has begun failed: the subscription is incomplete until it is paid. */
-  private async refused(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
+  async refused(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     const row = await rowOf(tx, invoice);
     if (row?.state !== 'open' || row.startAt !== sub.currentPeriodStart || sub.status !== 'active') return;
     tx.step(subscriptionAggregate, suspended(sub, row, tx.now), 'subscription.auto_renew.failure');
   }
 
-  private async failed(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
+  async failed(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     const row = await rowOf(tx, invoice);
     if (row) tx.save(subscriptionPeriods, { ...row, state: 'unpaid', remakeAt: 0 });
     if (hasEnded(sub.status)) return;
-    await this.periodEnd.expire(tx, sub);
+    await this.endings.expire(tx, sub);
   }
 
   /**
    * Schedules the invoice again, a retry interval after the last attempt. What it had carried is unbilled again, and its
    * one-time code waits again. Of a subscription that is over, the period is void, or was lived in unpaid.
    */
-  private async cancelled(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
+  async cancelled(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     const row = await rowOf(tx, invoice);
     // a void period was replaced by another
     const unpaid = row?.state === 'open' ? row : undefined;
@@ -133,7 +100,7 @@ export class CycleEnds {
    * Bills by itself the usage of an invoice that is not made again, and what it carried: its subscription is over, or the
    * deadline comes first.
    */
-  private async undone(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
+  async undone(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     const row = await rowOf(tx, invoice);
     const isOver = hasEnded(sub.status);
     if (!row || (!isOver && (row.state !== 'open' || row.remakeAt < row.deadline))) return;

@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { type House, houseOf } from './house.js';
+import { sources } from './sources.js';
+
+/** The most of each number; of `median`, the least. */
+const bounds: Record<string, House> = {
+  'apps/billing/src': { files: 290, median: 90, small: 35, upward: 0, registries: 0, shared: 180, spreads: 0 },
+};
+
+/** Numbers that are beyond their bound, with both. */
+const beyond = (house: House, bound: House): string[] =>
+  (Object.keys(bound) as (keyof House)[])
+    .filter(name => (name === 'median' ? house[name] < bound[name] : house[name] > bound[name]))
+    .map(name => `${name}: ${house[name]}, not ${bound[name]}`);
+
+describe.each(Object.entries(bounds))('%s', (folder, bound) => {
+  const house = houseOf(sources(folder));
+
+  it(`is built well: ${JSON.stringify(house)}`, () => {
+    expect(beyond(house, bound)).toEqual([]);
+  });
+});
+
+it('a house that is built badly is found', () => {
+  const planted = [
+    { file: 'apps/x/src/w/a.ts', text: "import { b } from './b/c.js';\nexport const one = { ...{ a } };\n" },
+    { file: 'apps/x/src/w/b/c.ts', text: "import { a } from '../a.js';\nconst one = 1;\n  register(name) {}\n" },
+    { file: 'apps/x/src/migrations/1.ts', text: 'const one = 1;\n' },
+  ];
+  const house = houseOf(planted);
+  expect(house).toEqual({ files: 2, median: 3, small: 2, upward: 2, registries: 1, shared: 1, spreads: 1 });
+  const none = { files: 1, median: 4, small: 1, upward: 0, registries: 0, shared: 0, spreads: 0 };
+  expect(beyond(house, none)).toHaveLength(7);
+});
