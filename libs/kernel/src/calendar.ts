@@ -15,7 +15,8 @@ const days: Record<IntervalUnit, number> = { day: 1, week: 7, month: 30, year: 3
 /** Length for comparisons, in days: a month counts 30, a year 365. */
 export const lengthOf = ({ unit, count }: Interval): number => days[unit] * count;
 
-const SECONDS_PER_DAY = 86_400;
+/** Seconds of a day of 24 hours. */
+export const DAY_SECONDS = 86_400;
 
 /**
  * The k-th boundary f(anchor, k): k intervals after the anchor, before it for a negative k, on the calendar of `zone`,
@@ -26,7 +27,7 @@ export function boundary(anchor: number, k: number, { unit, count }: Interval, z
   if (k === 0) return anchor;
   const units = k * count;
   if (zone === 'UTC' && (unit === 'day' || unit === 'week')) {
-    return anchor + units * days[unit] * SECONDS_PER_DAY;
+    return anchor + units * days[unit] * DAY_SECONDS;
   }
   return instantOf(localOf(anchor, zone).add({ [`${unit}s`]: units }), zone);
 }

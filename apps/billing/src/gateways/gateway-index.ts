@@ -1,4 +1,4 @@
-import { Rejected } from '@recur/kernel';
+import { DAY_SECONDS, Rejected } from '@recur/kernel';
 import { type Db, type Loader, type Peeking, type Reader, type Removal, removedAtOnce, type Tx } from '@recur/platform';
 import type { Gateway } from './domain/gateway.js';
 import { gateways, type PaymentMethodRow, paymentMethods } from './tables.js';
@@ -46,7 +46,7 @@ export async function merchantOfGateway(db: Db, gatewayId: number): Promise<numb
 
 /** Reports of gateways are recognised for as long as a gateway may repeat them, and much longer. */
 export const oldFacts: Removal = {
-  keptSeconds: 90 * 86_400,
+  keptSeconds: 90 * DAY_SECONDS,
   remove: `delete from gateway_facts where (merchant_id, gateway_id, fact_id) in
     (select merchant_id, gateway_id, fact_id from gateway_facts where received_at < $1 order by received_at
       limit ${removedAtOnce}) returning 1`,

@@ -1,5 +1,6 @@
 import type { Reader, Tx } from '@recur/platform';
-import { type Collection, type CollectionTerms, lastNoticeTime, newCollection } from './domain/dunning.js';
+import { lastNoticeTime } from './domain/deadlines.js';
+import { type Collection, type CollectionTerms, newCollection } from './domain/dunning.js';
 import type { Invoice } from './domain/invoice.js';
 import type { Payment } from './domain/payment.js';
 import { collections } from './payment-tables.js';

@@ -5,8 +5,9 @@ import { gatewayView } from '../gateways/views.js';
 import type { Explanation } from '../pricing/explain.js';
 import { percentageOf } from '../pricing/tax.js';
 import { documentLink } from './document-links.js';
-import { daysUntil } from './domain/dunning.js';
-import { dueOf, expiryTime } from './domain/invoice.js';
+import { daysUntil, termDeadline } from './domain/deadlines.js';
+
+import { dueOf } from './domain/invoice.js';
 import type { Checkout, Payment } from './domain/payment.js';
 import type { Refund } from './domain/refund.js';
 import { shownOfSubscription, stretchOf } from './line-views.js';
@@ -88,8 +89,8 @@ export function dueDateOf(
 ): Pick<contract.Invoice, 'deadline' | 'dayUtilDue'> {
   const { finishTime, daysUntilDue, kind } = invoice;
   if (finishTime === 0 || kind !== 'invoice') return { deadline: 0, dayUtilDue: daysUntilDue };
-  const deadline = invoice.deadline || expiryTime(invoice);
-  const isMoved = deadline !== expiryTime(invoice);
+  const deadline = invoice.deadline || termDeadline(invoice);
+  const isMoved = deadline !== termDeadline(invoice);
   return { deadline, dayUtilDue: isMoved ? daysUntil(deadline, finishTime) : daysUntilDue };
 }
 

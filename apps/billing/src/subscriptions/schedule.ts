@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IntervalUnit } from '@recur/contracts';
+import { DAY_SECONDS } from '@recur/kernel';
 import { type Tx, type Work, work } from '@recur/platform';
 import type { InvoiceState } from '../invoices/state.js';
 import { invoiceAggregate } from '../invoices/views.js';
@@ -18,7 +19,12 @@ export const FINISH = 'subscription.finish';
 export const PRICE_NOTICE = 'subscription.price_notice';
 
 /** Seconds before the end of a period at which the next invoice is made. */
-const leads: Record<IntervalUnit, number> = { day: 3600, week: 86_400, month: 3 * 86_400, year: 15 * 86_400 };
+const leads: Record<IntervalUnit, number> = {
+  day: 3600,
+  week: DAY_SECONDS,
+  month: 3 * DAY_SECONDS,
+  year: 15 * DAY_SECONDS,
+};
 
 /** Seconds before the end of its period at which a subscription's next invoice is made: none with usage charges. */
 export function leadOf(sub: Subscription): number {

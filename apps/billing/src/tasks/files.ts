@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { DAY_SECONDS } from '@recur/kernel';
 import { type Caller, FairQueue, JobThread, LOG, type Log, patient, type Tx, type Work, work } from '@recur/platform';
 import { type FileTable, type Slice, UnreadableFile, type Written } from './format/slice.js';
 import type { Done, Job } from './format/worker.js';
@@ -90,7 +91,7 @@ function unexpected(): never {
 // /exports/<merchant>/<task>/<unix seconds>.<HMAC-SHA256, base64url>.
 
 /** How long a file can be fetched, and how long it is kept. */
-export const fileLimits = { linkSeconds: 7 * 86_400, keptSeconds: 8 * 86_400 } as const;
+export const fileLimits = { linkSeconds: 7 * DAY_SECONDS, keptSeconds: 8 * DAY_SECONDS } as const;
 
 type Linked = Pick<TaskRow, 'merchantId' | 'id' | 'finishTime' | 'parts' | 'linkKey'>;
 

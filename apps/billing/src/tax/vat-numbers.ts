@@ -1,5 +1,6 @@
 import { Controller, Injectable } from '@nestjs/common';
 import { events, type In, listVatNumberValidations, type ValidResult, validateVatNumber } from '@recur/contracts';
+import { DAY_SECONDS } from '@recur/kernel';
 import {
   aggregate,
   type Caller,
@@ -21,10 +22,9 @@ import { Vies, type ViesAnswer, type ViesNumber } from './vies.js';
 
 /** The kind of work that asks VIES again about a number that documents rely on; its key is the number. */
 const RECHECK = 'tax.recheck';
-const recheckSeconds = 86_400;
 
 /** How long an answer of VIES counts, in seconds. */
-export const answerCountsSeconds = 90 * 86_400;
+export const answerCountsSeconds = 90 * DAY_SECONDS;
 
 export const vatNumberAggregate = aggregate({
   name: 'vat_number',
@@ -59,7 +59,7 @@ export async function markPending(tx: Tx, number: string): Promise<void> {
   const known = await tx.lockIfAny(vatNumbers, { number });
   if (known && known.pendingSince > 0) return;
   tx.save(vatNumbers, { ...(known ?? (await unchecked(tx.merchantId, number))), pendingSince: tx.now });
-  tx.schedule(RECHECK, number, tx.now + recheckSeconds);
+  tx.schedule(RECHECK, number, tx.now + DAY_SECONDS);
 }
 
 async function unchecked(merchantId: number, number: string): Promise<VatNumber> {
@@ -77,7 +77,7 @@ export class VatNumbers {
     items => this.askAgain(items),
     async (tx, items, answers) => {
       const stillPending = await this.recheck(tx, items, answers);
-      for (const { key } of stillPending) tx.schedule(RECHECK, key, tx.now + recheckSeconds);
+      for (const { key } of stillPending) tx.schedule(RECHECK, key, tx.now + DAY_SECONDS);
     },
   );
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { MerchantMetric } from '@recur/contracts';
+import { DAY_SECONDS } from '@recur/kernel';
 import {
   eachItem,
   LOG,
@@ -21,8 +22,6 @@ import { counters } from './tables.js';
 
 /** The kind of work that compares counters with their events; its key is `<subscriptionId> <metricId> <periodStart>`. */
 export const RECOUNT_WORK = 'usage.recount';
-
-const everySeconds = 86_400;
 
 const differences = new Series({
   name: 'recur_usage_recount_differences_total',
@@ -93,7 +92,7 @@ export function scheduleRecount(
     periodEnd,
   }: Pick<Counter, 'subscriptionId' | 'metricId' | 'periodStart' | 'periodEnd'>,
 ): void {
-  const day = tx.now + everySeconds;
+  const day = tx.now + DAY_SECONDS;
   const at = tx.now < periodEnd ? Math.min(day, periodEnd) : day;
   tx.schedule(RECOUNT_WORK, `${subscriptionId} ${metricId} ${periodStart}`, at);
 }

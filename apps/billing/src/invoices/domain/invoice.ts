@@ -1,5 +1,6 @@
 import { type ErrorSlug, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
 import type { Composition, InvoiceAmounts, LineAmounts, LineItem } from '../../pricing/price.js';
+import { termDeadline } from './deadlines.js';
 import { type DocumentFacts, type LineFacts, netOf } from './facts.js';
 
 /** Money in minor units of `currency`; times in unix seconds, 0 for what has not happened. */
@@ -127,17 +128,10 @@ export function detachPayment<I extends Invoice>(invoice: I, now: number): I {
   return { ...invoice, status, paymentId: '', link: '', modifyTime: now };
 }
 
-/** Allows a payment that was under way at the end of the term to arrive. */
-const GRACE_SECONDS = 1_200;
-
-/** The unix second at which an open invoice expires by its payment term. */
-export const expiryTime = ({ finishTime, daysUntilDue }: Pick<Invoice, 'finishTime' | 'daysUntilDue'>): number =>
-  finishTime + daysUntilDue * 86_400 + GRACE_SECONDS;
-
 /** Fails an open invoice after its term. Throws Error before that, Rejected `invoice_not_open` if it is not open. */
 export function markExpired<I extends Invoice>(invoice: I, now: number): I {
   const status = step(invoice, 'expire', 'invoice_not_open');
-  const deadline = invoice.deadline || expiryTime(invoice);
+  const deadline = invoice.deadline || termDeadline(invoice);
   if (now < deadline) throw new Error(`invoice ${invoice.invoiceId} is payable until ${deadline}`);
   return { ...invoice, status, modifyTime: now };
 }

@@ -11,6 +11,7 @@ import { startCollecting } from '../collecting.js';
 import { takeMain } from '../crediting/credit-use.js';
 import { DocumentLinks } from '../document-links.js';
 import { openPayment } from '../domain/collection.js';
+import { termDeadline } from '../domain/deadlines.js';
 import { type CollectionTerms, isChargedAtFinish } from '../domain/dunning.js';
 import * as domain from '../domain/invoice.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
@@ -98,7 +99,7 @@ export class InvoiceFinalizer {
       now: tx.now,
       automatic: isCharged && collection.automatic !== false,
     });
-    const deadline = collection.deadline ?? domain.expiryTime(attached);
+    const deadline = collection.deadline ?? termDeadline(attached);
     const opened = { ...attached, deadline, payment };
     tx.schedule('invoice.expire', opened.invoiceId, deadline);
     const collected = isCharged && startCollecting(tx, opened, collection);

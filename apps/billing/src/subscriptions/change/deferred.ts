@@ -4,6 +4,7 @@ import type { Tx } from '@recur/platform';
 import { sellerCountry } from '../../customers/merchants.js';
 import { findGateway } from '../../gateways/gateway-index.js';
 import { endLines } from '../../invoices/crediting/creditable-lines.js';
+import { daysAfter } from '../../invoices/domain/deadlines.js';
 import { compose } from '../../invoices/issuing/calculate.js';
 import { InvoiceMaker } from '../../invoices/issuing/issue.js';
 import { boundAfterChange, lockWaiting } from '../codes.js';
@@ -76,7 +77,7 @@ export class DeferredChanges {
       settingsOf(tx),
     ]);
     const composed = await compose(tx, bill, { sellerCountryCode, gateway });
-    const deadline = tx.now + firstInvoiceDays * SECONDS_PER_DAY;
+    const deadline = daysAfter(tx.now, firstInvoiceDays);
     const { view } = await this.maker.make(tx, composed, {
       status: 'open',
       createFrom: createFrom.autoRenew,
@@ -108,5 +109,3 @@ interface Replaced {
   invoiceId: string;
   left: Subscription;
 }
-
-const SECONDS_PER_DAY = 86_400;

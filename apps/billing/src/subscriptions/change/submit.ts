@@ -6,6 +6,7 @@ import * as discounts from '../../discounts/redemption.js';
 import { WIRE_TRANSFER } from '../../gateways/domain/gateway.js';
 import { InvoiceEndings } from '../../invoices/close.js';
 import { assertDecided } from '../../invoices/domain/charge.js';
+import { changeDeadline, daysAfter } from '../../invoices/domain/deadlines.js';
 import type { Composed } from '../../invoices/issuing/calculate.js';
 import { giveBackSources, InvoiceMaker, type Making, releasePeriod } from '../../invoices/issuing/issue.js';
 import { isCarried, useDiscount } from '../../invoices/issuing/preview.js';
@@ -17,7 +18,7 @@ import { Arrears, isUsage } from '../arrears.js';
 import { lockWaiting } from '../codes.js';
 import { askedText } from '../create/asked.js';
 import { inUnpaidPeriod } from '../domain/apply-change.js';
-import { lapseTime, wireDueTime } from '../domain/changes.js';
+
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { reinvoice } from '../periods.js';
@@ -227,8 +228,8 @@ function askedOf(sub: Subscription, input: Input): string {
 
 function deadlineOf({ now }: Tx, { sub, gateway, settings }: ChangeQuote): number {
   const wire = gateway?.gatewayName === WIRE_TRANSFER;
-  const wireDue = wire && { wireDue: wireDueTime(now, settings.firstInvoiceDays) };
-  return lapseTime({ submitted: now, periodEnd: sub.currentPeriodEnd, ...wireDue });
+  const wireDue = wire && { wireDue: daysAfter(now, settings.firstInvoiceDays) };
+  return changeDeadline({ submitted: now, periodEnd: sub.currentPeriodEnd, ...wireDue });
 }
 
 const makingOf = (input: Input, deadline: number): Making => ({

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { activateTemporarily, changeDueDay, changeGateway, type In, resumeSubscription } from '@recur/contracts';
-import { dueDayOf, dueSeries, invalid, Rejected } from '@recur/kernel';
+import { DAY_SECONDS, dueDayOf, dueSeries, invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { InvoicePaying } from '../../collection/pay.js';
 import { sellerCountry } from '../../customers/merchants.js';
@@ -85,7 +85,7 @@ async function nextInvoice(tx: Tx, arrears: Arrears, sub: Subscription) {
   return previewOf(tx, await compose(tx, bill, { gateway, sellerCountryCode }));
 }
 
-const longestGrant = 30 * 86_400;
+const longestGrant = 30 * DAY_SECONDS;
 
 /** Operations on the course of a subscription: active_temporarily, change_gateway, resume. */
 @Controller()

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { createFrom, type createSubscription, type In } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
-import { firstInvoiceDeadline } from '../../invoices/domain/dunning.js';
+import { daysAfter } from '../../invoices/domain/deadlines.js';
+
 import { InvoiceMaker } from '../../invoices/issuing/issue.js';
 import { useDiscount } from '../../invoices/issuing/preview.js';
 import { giveBackWaiting } from '../codes.js';
@@ -32,7 +33,7 @@ export class FirstPeriods {
     const hasInvoice = composed.bill.items.length > 0;
     const invoiceId = hasInvoice ? tx.newId('in_') : '';
     const used = await useDiscount(tx, composed, invoiceId);
-    const deadline = firstInvoiceDeadline(tx.now, settings.firstInvoiceDays);
+    const deadline = daysAfter(tx.now, settings.firstInvoiceDays);
     const { code = '', discountId = 0, recurring = false, waitingUseId = 0 } = used ?? {};
     const isBound = used !== undefined && (recurring || waitingUseId > 0);
     const sub: Subscription = {

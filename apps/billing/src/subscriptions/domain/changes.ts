@@ -1,4 +1,5 @@
 import { type Interval, invalid, lengthOf, Rejected } from '@recur/kernel';
+import { QUOTE_SECONDS } from '../../invoices/domain/deadlines.js';
 import type { Item } from './items.js';
 import type { SubscriptionStatus } from './subscription.js';
 
@@ -36,8 +37,6 @@ export interface ChangePlan {
   /** False for a change that bills nothing when it takes effect. */
   billed: boolean;
 }
-
-const secondsPerDay = 86_400;
 
 /** Whole price of a period, before discounts. */
 export const priceOf = ({ items }: { items: readonly Pick<Item, 'unitAmount' | 'quantity'>[] }): bigint =>
@@ -153,9 +152,6 @@ export function assertDeferrable({ subscriptionId, cancelAtPeriodEnd }: Changeab
   );
 }
 
-/** Age in seconds of a quote that update_submit still accepts, and time to pay a change. */
-export const QUOTE_SECONDS = 3_600;
-
 /**
  * The second at which a change is priced: that of a quote, else now. Throws Rejected `invalid_parameters` for
  * /prorationDate unless it is in [now − 3600, now], within the period, and not before the last change.
@@ -175,20 +171,3 @@ export function prorationDateOf(
   if (given < changed) throw invalid('/prorationDate', `is ${given}: the subscription was changed at ${changed}`);
   return given;
 }
-
-/**
- * The second at which an unpaid change lapses: an hour after its submit, or when its wire transfer is due; with the
- * period at the latest.
- */
-export const lapseTime = ({
-  submitted,
-  wireDue,
-  periodEnd,
-}: {
-  submitted: number;
-  wireDue?: number;
-  periodEnd: number;
-}) => Math.min(wireDue ?? submitted + QUOTE_SECONDS, periodEnd);
-
-/** The second at which a wire transfer for a change is due. */
-export const wireDueTime = (submitted: number, days: number): number => submitted + days * secondsPerDay;

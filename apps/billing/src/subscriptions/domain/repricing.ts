@@ -1,5 +1,5 @@
 import type { Plan, PlanSnapshot } from '@recur/contracts';
-import { boundary, startOfDay } from '@recur/kernel';
+import { boundary, DAY_SECONDS, startOfDay } from '@recur/kernel';
 import { amountOf, itemsOf, priceIn, type StoredItem } from './items.js';
 import type { Period, PeriodRow } from './periods.js';
 import { changesOf, isDue, isToCome, isUnannounced, type PriceEntry } from './price-entry.js';
@@ -108,7 +108,7 @@ export function timed<S extends Subscription>(sub: S, known: readonly PeriodRow[
   const { now, noticeDays, leadSeconds } = terms;
   const effectTime = firstUnmade(sub, known, startOfDay(now, noticeDays, sub.timeZone));
   const latest = boundary(effectTime, -noticeDays, { unit: 'day', count: 1 }, sub.timeZone);
-  const noticeTime = Math.max(now, Math.min(latest, effectTime - leadSeconds - SECONDS_PER_DAY));
+  const noticeTime = Math.max(now, Math.min(latest, effectTime - leadSeconds - DAY_SECONDS));
   const isTimed = (entry: PriceEntry) =>
     !isUnannounced(entry) || (entry.noticeTime === noticeTime && entry.effectTime === effectTime);
   if (sub.priceChanges.every(isTimed)) return sub;
@@ -141,5 +141,3 @@ export const announced = <S extends Subscription>(sub: S, now: number): S => ({
   modifyTime: now,
   priceChanges: sub.priceChanges.map(entry => (isUnannounced(entry) ? { ...entry, noticedAt: now } : entry)),
 });
-
-const SECONDS_PER_DAY = 86_400;

@@ -1,5 +1,5 @@
 import { currencies, exponentOf, type Plan, planStatus } from '@recur/contracts';
-import { boundary, type Interval, lengthOf } from '@recur/kernel';
+import { boundary, DAY_SECONDS, type Interval, lengthOf } from '@recur/kernel';
 import { z } from 'zod';
 import { chargesItself } from '../../gateways/domain/gateway.js';
 import { statedCountry } from '../../tax/countries.js';
@@ -280,7 +280,7 @@ function seriesOf(
 
 /** The number of the first boundary that is not before a time. */
 function numberOf(anchor: number, time: number, interval: Interval, zone: string): number {
-  const about = Math.floor((time - anchor) / (lengthOf(interval) * 86_400));
+  const about = Math.floor((time - anchor) / (lengthOf(interval) * DAY_SECONDS));
   // a month has up to 31 days, so that a long time has fewer of them than of 30 days
   let k = Math.max(1, Math.floor(about * 0.98) - 2);
   while (boundary(anchor, k, interval, zone) < time) k++;

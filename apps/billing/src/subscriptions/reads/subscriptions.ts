@@ -9,7 +9,7 @@ import {
   subscriptionStatus,
   userSubscriptionDetail,
 } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { DAY_SECONDS, Rejected } from '@recur/kernel';
 import {
   type Caller,
   type Condition,
@@ -138,8 +138,6 @@ async function searched(reader: Reader, key: string | undefined): Promise<number
   return [...id, ...byEmail, ...(byExternalId ? [byExternalId.id] : [])];
 }
 
-const DAY = 86_400;
-
 /** Subscriptions with what belongs to them, each related row read once for a whole page. */
 export async function detailsOf(reader: Reader, rows: readonly Subscription[]): Promise<contract.SubscriptionDetail[]> {
   const [gateways, users, invoices, updates, codes] = await Promise.all([
@@ -163,7 +161,7 @@ export async function detailsOf(reader: Reader, rows: readonly Subscription[]): 
     return {
       addonParams: addonParamsOf(sub),
       addons: shownAddons(sub.planSnapshot.addons),
-      dayLeft: Math.max(0, Math.ceil((sub.currentPeriodEnd - reader.now) / DAY)),
+      dayLeft: Math.max(0, Math.ceil((sub.currentPeriodEnd - reader.now) / DAY_SECONDS)),
       discount: codes.get(sub.discount?.code ?? '') ?? null,
       gateway: gateway ? gatewayView(gateway) : null,
       latestInvoice: invoices.get(sub.latestInvoiceId) ?? null,

@@ -4,7 +4,8 @@ import type { Tx } from '@recur/platform';
 import { sellerCountry } from '../../customers/merchants.js';
 import { findGateway } from '../../gateways/gateway-index.js';
 import { endLines, soldLines } from '../../invoices/crediting/creditable-lines.js';
-import { firstInvoiceDeadline } from '../../invoices/domain/dunning.js';
+import { daysAfter } from '../../invoices/domain/deadlines.js';
+
 import type { BillItem } from '../../invoices/domain/items.js';
 import { compose } from '../../invoices/issuing/calculate.js';
 import { giveBackSources, InvoiceMaker } from '../../invoices/issuing/issue.js';
@@ -94,7 +95,7 @@ export class LastDocuments {
     const composed = await compose(tx, bill, { sellerCountryCode, gateway });
     const isWaived = await isCarried(tx, composed);
     if (isWaived && goesOn) return { isBilled: false, unbilled: [] };
-    const deadline = firstInvoiceDeadline(tx.now, firstInvoiceDays);
+    const deadline = daysAfter(tx.now, firstInvoiceDays);
     let billedOn = tx.newId(unbilledIds.dropped);
     if (isWaived) await giveBackSources(tx, composed);
     else billedOn = (await this.maker.make(tx, composed, { ...last, deadline, refund })).view.invoiceId;

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { createFrom } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { chargesItself, type Gateway } from '../../gateways/domain/gateway.js';
-import { cycleDeadline } from '../../invoices/domain/dunning.js';
+import { renewalDeadline } from '../../invoices/domain/deadlines.js';
+
 import { deleteDraft } from '../../invoices/domain/invoice.js';
 import type { Bill } from '../../invoices/domain/items.js';
 import { type Composed, compose } from '../../invoices/issuing/calculate.js';
@@ -198,6 +199,6 @@ function collecting(
   const { leadSeconds, ...terms } = chargeTermsOf(sub, settings);
   const automatic = isCharged(sub, composed.gateway);
   const chargeTime = Math.max(now, ahead.startAt - leadSeconds);
-  const first = cycleDeadline(ahead.startAt, automatic ? chargeTime : now, terms);
+  const first = renewalDeadline(ahead.startAt, automatic ? chargeTime : now, terms);
   return { deadline: ahead.deadline || first, collection: { ...terms, automatic, chargeTime } };
 }

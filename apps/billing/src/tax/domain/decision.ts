@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from '@recur/kernel';
 import { ppmOf, type TaxComponent, type TaxRate } from '../../pricing/tax.js';
 
 /** A rate with the time from which it applies, and until which it does not; `to` is 0 for no end. Unix seconds. */
@@ -86,7 +87,7 @@ export interface TaxDecision extends TaxRate {
   pending: boolean;
 }
 
-const maxAnswerAgeSeconds = 90 * 86_400;
+const maxAnswerAgeSeconds = 90 * DAY_SECONDS;
 
 /** VAT number prefixes of the EU; Greece uses EL, Northern Ireland XI. */
 const euPrefixes = new Set(

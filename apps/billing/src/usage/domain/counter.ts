@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from '@recur/kernel';
 import { type ChargeDocument, samePrice, usagePrice } from '../../pricing/usage.js';
 import type { MetricKind, Tally } from './aggregation.js';
 import { chargeIn, hasMetric, isFree, termsOf, type UsagePeriod, type UsageSubscription } from './facts.js';
@@ -93,7 +94,7 @@ export function priceFor(
 }
 
 /** `lateSeconds`: how old an event may be; `aheadSeconds`: how far ahead of the merchant's clock. */
-export const eventTimes = { lateSeconds: 35 * 86_400, aheadSeconds: 300 } as const;
+export const eventTimes = { lateSeconds: 35 * DAY_SECONDS, aheadSeconds: 300 } as const;
 
 /** Where an event counts. */
 export interface Place {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DAY_SECONDS } from '@recur/kernel';
 import { type Caller, Db, hydrate, type Reader, type Tx } from '@recur/platform';
 import { eventTimes } from '../domain/counter.js';
 import { type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';
@@ -102,7 +103,7 @@ export class Partitions {
   }
 
   private async ensure(second: number): Promise<void> {
-    const day = Math.floor(second / 86_400);
+    const day = Math.floor(second / DAY_SECONDS);
     if (this.known.has(day)) return;
     await this.db.infra('select usage_events_ensure($1)', [second]);
     this.known.add(day);

@@ -1,16 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  attempted,
-  type Collection,
-  cycleDeadline,
-  type DunningConfig,
+  daysAfter,
   daysUntil,
   extendedDeadline,
-  firstInvoiceDeadline,
+  lastNoticeTime,
+  renewalDeadline,
+} from '../../../src/invoices/domain/deadlines.js';
+import {
+  attempted,
+  type Collection,
+  type DunningConfig,
   isDue,
   isOwed,
-  lastNoticeTime,
   newCollection,
   passedOver,
 } from '../../../src/invoices/domain/dunning.js';
@@ -33,7 +35,7 @@ function attemptTimes(chargeTime: number, deadline: number, config: DunningConfi
 
 describe('C2 attempts', () => {
   const P = seconds('2026-03-31T00:00:00');
-  const deadline = cycleDeadline(P, P - 2 * hours, config);
+  const deadline = renewalDeadline(P, P - 2 * hours, config);
 
   it('by default are at P − 2 h, P + 10 h and P + 22 h, the deadline at P + 24 h', () => {
     expect(deadline).toBe(P + 24 * hours);
@@ -57,19 +59,19 @@ describe('C3 deadlines', () => {
     const P = seconds('2026-03-31T00:00:00');
     const made = P - 3 * days;
     expect(made).toBe(seconds('2026-03-28T00:00:00'));
-    const deadline = cycleDeadline(P, P - 2 * hours, config);
+    const deadline = renewalDeadline(P, P - 2 * hours, config);
     expect(deadline).toBe(seconds('2026-04-01T00:00:00'));
     expect(daysUntil(deadline, made)).toBe(4);
   });
 
   it('year, lead 15 d: one invoice, not five: it is open from its making until after P', () => {
     const P = seconds('2027-01-01T00:00:00');
-    expect(cycleDeadline(P, P - 2 * hours, config)).toBe(P + days);
-    expect(cycleDeadline(P, P - 15 * days, config)).toBe(P + days);
+    expect(renewalDeadline(P, P - 2 * hours, config)).toBe(P + days);
+    expect(renewalDeadline(P, P - 15 * days, config)).toBe(P + days);
   });
 
   it('of a first invoice are some days after its finish', () => {
-    expect(firstInvoiceDeadline(1000, 3)).toBe(1000 + 3 * days);
+    expect(daysAfter(1000, 3)).toBe(1000 + 3 * days);
   });
 });
 
@@ -77,7 +79,7 @@ describe('C4 our downtime', () => {
   it('workers down 03-31T20:00 → 04-03T08:00, P = 04-01: attempt 04-03T08:00, deadline 04-04T08:00', () => {
     const P = seconds('2026-04-01T00:00:00');
     const attempt = Math.max(P - 2 * hours, seconds('2026-04-03T08:00:00'));
-    const deadline = cycleDeadline(P, attempt, config);
+    const deadline = renewalDeadline(P, attempt, config);
     expect(deadline).toBe(seconds('2026-04-04T08:00:00'));
     expect(attemptTimes(attempt, deadline, config)).toEqual([attempt, attempt + 12 * hours]);
   });
@@ -129,7 +131,7 @@ describe('a collection', () => {
 
   it('workers down 03-31T20:00 → 04-03T08:00, P = 04-01: attempt 04-03T08:00, deadline 04-04T08:00', () => {
     const P = seconds('2026-04-01T00:00:00');
-    const planned = cycleDeadline(P, P - 2 * hours, dunning);
+    const planned = renewalDeadline(P, P - 2 * hours, dunning);
     const collection = newCollection(ids, { ...dunning, chargeTime: P - 2 * hours }, P - 3 * days);
     expect(isOwed(collection, planned)).toBe(true);
     const made = attempted(collection, planned, seconds('2026-04-03T08:00:00'), 'pm_1');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
 import * as collection from '../../../src/invoices/domain/collection.js';
+import { termDeadline } from '../../../src/invoices/domain/deadlines.js';
 import { type Draft, type DraftContext, draft, edit } from '../../../src/invoices/domain/draft.js';
 import * as invoices from '../../../src/invoices/domain/invoice.js';
 import { type Invoice, invoiceLifecycle } from '../../../src/invoices/domain/invoice.js';
@@ -107,7 +108,7 @@ describe('an invoice', () => {
 
   it('expires twenty minutes after its term', () => {
     const due = 2000 + 3 * 86_400 + 1_200;
-    expect(invoices.expiryTime(open)).toBe(due);
+    expect(termDeadline(open)).toBe(due);
     expect(invoices.markExpired(open, due)).toEqual({ ...open, status: 'failed', modifyTime: due });
     expect(() => invoices.markExpired(open, due - 1)).toThrow('in_1 is payable until');
   });

@@ -1,16 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Interval, Rejected } from '@recur/kernel';
+import { changeDeadline, daysAfter } from '../../../src/invoices/domain/deadlines.js';
 import {
   assertDeferrable,
   type ChangeableState,
   type ChangeContext,
   type ChangePlan,
-  lapseTime,
   modeOf,
   planChange,
   prorationDateOf,
   type Terms,
-  wireDueTime,
 } from '../../../src/subscriptions/domain/changes.js';
 import { addon, month, plan, terms } from './change-samples.js';
 
@@ -177,10 +176,10 @@ describe('U4: a quote that holds', () => {
   });
 
   it('lapses after an hour, at the due time of a wire, or with the period', () => {
-    expect(lapseTime({ submitted: 150_000, periodEnd: 200_000 })).toBe(153_600);
-    expect(lapseTime({ submitted: 199_000, periodEnd: 200_000 })).toBe(200_000);
-    const wireDue = wireDueTime(150_000, 3);
-    expect(lapseTime({ submitted: 150_000, wireDue, periodEnd: 900_000 })).toBe(150_000 + 3 * 86_400);
-    expect(lapseTime({ submitted: 150_000, wireDue, periodEnd: 200_000 })).toBe(200_000);
+    expect(changeDeadline({ submitted: 150_000, periodEnd: 200_000 })).toBe(153_600);
+    expect(changeDeadline({ submitted: 199_000, periodEnd: 200_000 })).toBe(200_000);
+    const wireDue = daysAfter(150_000, 3);
+    expect(changeDeadline({ submitted: 150_000, wireDue, periodEnd: 900_000 })).toBe(150_000 + 3 * 86_400);
+    expect(changeDeadline({ submitted: 150_000, wireDue, periodEnd: 200_000 })).toBe(200_000);
   });
 });
