@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Db, fetchedWork, systemCaller, type Tx, type Work, type WorkItem } from '@recur/platform';
+import { Db, type Tx, type Work, type WorkItem } from '@recur/platform';
 import { type Chargeable, gatewayUserIdOf } from '../gateways/chargeable.js';
 import type { Gateway } from '../gateways/domain/gateway.js';
+import { gatewayCalls } from '../gateways/gateway-calls.js';
 import { announceDeadline, chargeWork } from '../invoices/collecting.js';
 import { type ChargeReport, isBusy } from '../invoices/domain/charge.js';
 import { openAnotherPayment } from '../invoices/domain/collection.js';
@@ -47,36 +48,32 @@ export class PaymentAttempts {
   readonly work: Work;
 
   constructor(
-    private readonly db: Db,
+    db: Db,
     private readonly charges: Charges,
     private readonly settlement: Settlement,
     private readonly finalizer: InvoiceFinalizer,
     private readonly outcomes: InvoiceOutcomes,
     private readonly notices: CustomerNotices,
   ) {
-    this.work = fetchedWork(
-      chargeWork.attempt,
-      { time: 'merchant', batch: limits.batch, leaseSeconds: limits.leaseSeconds },
-      async items => Promise.all((await this.claim(items)).map(claim => claim && this.outcomeOf(claim))),
-      (tx, items, reports) => this.record(tx, items, reports),
-    );
+    const terms = { batch: limits.batch, leaseSeconds: limits.leaseSeconds };
+    this.work = gatewayCalls(db, chargeWork.attempt, terms, {
+      claim: (tx, items) => this.claim(tx, items),
+      call: claim => this.outcomeOf(claim),
+      record: (tx, items, reports) => this.record(tx, items, reports),
+    });
   }
 
-  /** Claims the attempts of all items in one transaction. What it changes is logged apart from what comes of the attempts. */
-  private async claim(items: readonly WorkItem[]): Promise<(Claim | undefined)[]> {
-    const [first] = items;
-    if (!first) return [];
-    const caller = systemCaller(first.merchantId, first.requestId, Number.POSITIVE_INFINITY);
-    const claims = new Map<string, Claim | undefined>();
-    await this.db.apply(caller, async tx => {
-      const keys = items.map(({ key }) => key).sort();
-      await this.outcomes.lockInOrder(tx, keys);
-      const unreleased = await unreleasedUsers(tx, keys);
-      for (const { key, requestId } of items) {
-        claims.set(key, await this.claimOne(tx.item({ requestId: `${requestId}_claim` }), key, unreleased));
-      }
-    });
-    return items.map(({ key }) => claims.get(key));
+  /** Claims the attempts of all items. What it changes is logged apart from what comes of the attempts. */
+  private async claim(tx: Tx, items: readonly WorkItem[]): Promise<ReadonlyMap<string, Claim>> {
+    const keys = items.map(({ key }) => key).sort();
+    await this.outcomes.lockInOrder(tx, keys);
+    const unreleased = await unreleasedUsers(tx, keys);
+    const claims = new Map<string, Claim>();
+    for (const { key, requestId } of items) {
+      const claim = await this.claimOne(tx.item({ requestId: `${requestId}_claim` }), key, unreleased);
+      if (claim) claims.set(key, claim);
+    }
+    return claims;
   }
 
   private async claimOne(tx: Tx, invoiceId: string, unreleased: ReadonlySet<number>): Promise<Claim | undefined> {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Db, fetchedWork, type Reader, systemCaller, type Tx, type Work, type WorkItem } from '@recur/platform';
+import { Db, type Reader, type Work } from '@recur/platform';
 import { gatewayUserIdOf } from '../gateways/chargeable.js';
+import { gatewayCalls, recordEach } from '../gateways/gateway-calls.js';
 import { findGateway } from '../gateways/gateway-index.js';
 import { chargeWork } from '../invoices/collecting.js';
 import type { ChargeReport } from '../invoices/domain/charge.js';
@@ -11,11 +12,14 @@ import { Settlement } from './settlement.js';
 
 const limits = { batch: 10, leaseSeconds: 60 } as const;
 
-type Call = (
-  payment: Payment,
-  charges: Charges,
-  reader: Reader,
-) => Promise<(() => ReturnType<Charges['ask']>) | undefined>;
+/** The call that a payment needs; undefined for none. */
+type CallOf = (payment: Payment, charges: Charges, reader: Reader) => Promise<Call | undefined>;
+type Call = () => ReturnType<Charges['ask']>;
+
+interface Claim {
+  payment: Payment;
+  call: Call;
+}
 
 /** Work about charges that were sent before: asking for outcomes that are not known, and captures. */
 @Injectable()
@@ -30,35 +34,32 @@ export class PaymentReconciliation {
     this.works = [this.workOf(chargeWork.reconcile, inquiry), this.workOf(chargeWork.capture, capture)];
   }
 
-  private workOf(kind: string, call: Call): Work {
-    return fetchedWork(
-      kind,
-      { time: 'merchant', ...limits },
-      items => Promise.all(items.map(item => this.call(item, call))),
-      async (tx: Tx, items, reports) => {
-        for (const [at, item] of items.entries()) {
-          const report = reports[at];
-          if (report) await this.settlement.report(tx.item(item), report);
+  /** These calls can be repeated without harm: their claims leave no trace. */
+  private workOf(kind: string, callOf: CallOf): Work {
+    return gatewayCalls<Claim, ChargeReport>(this.db, kind, limits, {
+      claim: async (tx, items) => {
+        const claims = new Map<string, Claim>();
+        for (const { key } of items) {
+          const payment = await tx.find(payments, { paymentId: key });
+          const call = payment && (await callOf(payment, this.charges, tx));
+          if (call) claims.set(key, { payment, call });
         }
+        return claims;
       },
-    );
-  }
-
-  private async call({ merchantId, key, requestId }: WorkItem, call: Call): Promise<ChargeReport | undefined> {
-    const caller = systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY);
-    const ready = await this.db.read(caller, async reader => {
-      const payment = await reader.find(payments, { paymentId: key });
-      const run = payment && (await call(payment, this.charges, reader));
-      return run && { payment, run };
+      call: async ({ payment: { paymentId, attempt, gatewayId }, call }) => ({
+        paymentId,
+        attempt,
+        gatewayId,
+        by: 'answer',
+        outcome: await call(),
+      }),
+      record: recordEach((tx, report) => this.settlement.report(tx, report)),
     });
-    if (!ready) return undefined;
-    const { paymentId, attempt, gatewayId } = ready.payment;
-    return { paymentId, attempt, gatewayId, by: 'answer', outcome: await ready.run() };
   }
 }
 
 /** Asks for the outcome of a charge; ends it where its payment is no longer open. */
-const inquiry: Call = async (payment, charges, reader) => {
+const inquiry: CallOf = async (payment, charges, reader) => {
   const { gatewayId, userId, outcome, status } = payment;
   if (outcome === '') return undefined;
   // a worker has it, or another will take it over
@@ -71,7 +72,7 @@ const inquiry: Call = async (payment, charges, reader) => {
 };
 
 /** Collects an authorised amount that the merchant asked for. */
-const capture: Call = async (payment, charges, reader) => {
+const capture: CallOf = async (payment, charges, reader) => {
   if (payment.status !== 'created' || payment.outcome !== 'authorised' || payment.captureId === '') return undefined;
   const gateway = await findGateway(reader, payment.gatewayId);
   return gateway && charges.adapterOf(gateway) ? () => charges.capture(gateway, payment) : undefined;

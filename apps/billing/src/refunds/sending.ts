@@ -1,18 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  CLOCK,
-  type Clock,
-  crashPoint,
-  Db,
-  fetchedWork,
-  systemCaller,
-  type Tx,
-  type Work,
-  type WorkItem,
-} from '@recur/platform';
+import { CLOCK, type Clock, crashPoint, Db, type Tx, type Work, type WorkItem } from '@recur/platform';
 import { GatewayAdapters } from '../gateways/adapters/adapters.js';
 import { GatewayAnswers } from '../gateways/credentials.js';
 import type { Gateway } from '../gateways/domain/gateway.js';
+import { gatewayCalls, recordEach } from '../gateways/gateway-calls.js';
 import { findGateway } from '../gateways/gateway-index.js';
 import {
   askAgainAfter,
@@ -152,29 +143,41 @@ export class RefundSending {
   readonly work: Work;
 
   constructor(
-    private readonly db: Db,
+    db: Db,
     private readonly adapters: GatewayAdapters,
     private readonly answers: GatewayAnswers,
     private readonly reports: RefundReports,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
-    this.work = fetchedWork(
+    this.work = gatewayCalls(
+      db,
       REFUND_SEND,
-      { time: 'merchant', batch: 10, leaseSeconds: 60 },
-      items => Promise.all(items.map(item => this.call(item))),
-      async (tx, items, reports) => {
-        for (const [at, item] of items.entries()) {
-          const report = reports[at];
-          if (report) await this.reports.report(tx.item(item), report);
-        }
+      { batch: 10, leaseSeconds: 60 },
+      {
+        claim: (tx, items) => this.claim(tx, items),
+        call: claim => this.call(claim),
+        record: recordEach<RefundReport>((tx, report) => this.reports.report(tx, report)),
       },
     );
   }
 
-  private async call(item: WorkItem): Promise<RefundReport | undefined> {
-    const claim = await this.claim(item);
-    if (!claim) return undefined;
-    const { gateway, payment, refund, isRepeat } = claim;
+  /** Notes that open refunds are sent: from now on they cannot be cancelled. */
+  private async claim(tx: Tx, items: readonly WorkItem[]): Promise<ReadonlyMap<string, Claim>> {
+    const sentTime = Math.floor(this.clock.wall() / 1000);
+    const claims = new Map<string, Claim>();
+    for (const refundId of items.map(({ key }) => key).sort()) {
+      const refund = await tx.lockIfAny(refunds, { refundId });
+      if (refund?.status !== 'created') continue;
+      const payment = await tx.find(payments, { paymentId: refund.paymentId });
+      const gateway = payment && (await findGateway(tx, payment.gatewayId));
+      if (!gateway || !this.adapters.of(gateway.gatewayName)) continue;
+      tx.save(refunds, { ...refund, sentTime });
+      claims.set(refundId, { gateway, payment, refund, isRepeat: refund.sentTime > 0 });
+    }
+    return claims;
+  }
+
+  private async call({ gateway, payment, refund, isRepeat }: Claim): Promise<RefundReport | undefined> {
     const adapter = this.adapters.of(gateway.gatewayName);
     if (!adapter) return undefined;
     const account = this.answers.account(gateway);
@@ -185,22 +188,5 @@ export class RefundSending {
     const outcome = made && made.is !== 'absent' ? made : await adapter.refund(account, request);
     crashPoint('after-refund');
     return { refundId, gatewayId: gateway.gatewayId, outcome };
-  }
-
-  /** Notes that an open refund is sent: from now on it cannot be cancelled. */
-  private async claim({ merchantId, key: refundId, requestId }: WorkItem): Promise<Claim | undefined> {
-    const sentTime = Math.floor(this.clock.wall() / 1000);
-    let claim: Claim | undefined;
-    await this.db.apply(systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY), async tx => {
-      claim = undefined;
-      const refund = await tx.lockIfAny(refunds, { refundId });
-      if (refund?.status !== 'created') return;
-      const payment = await tx.find(payments, { paymentId: refund.paymentId });
-      const gateway = payment && (await findGateway(tx, payment.gatewayId));
-      if (!gateway || !this.adapters.of(gateway.gatewayName)) return;
-      tx.save(refunds, { ...refund, sentTime });
-      claim = { gateway, payment, refund, isRepeat: refund.sentTime > 0 };
-    });
-    return claim;
   }
 }
