@@ -18,6 +18,7 @@ import { formatted } from '../docs/formatted.js';
 import { packed } from '../docs/packed.js';
 import { statusPage } from '../docs/statuses.js';
 import { checkoutRoot } from '../local/home.js';
+import { sources } from './sources.js';
 
 const root = checkoutRoot();
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
@@ -191,6 +192,21 @@ describe('what pages list', () => {
       const named = explained(read(`apps/${app}/README.md`)).filter(name => name !== 'src');
       expect({ app, wings: named.toSorted() }).toEqual({ app, wings: wings.toSorted() });
     }
+  });
+
+  it('are files that exist', () => {
+    const named = (page: string) =>
+      [...page.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.tsx?)`/g)].map(
+        ([, file = '']) => file,
+      );
+    const all = ['libs', 'apps', 'tools'].flatMap(folder => sources(folder)).map(({ file }) => file);
+    const isThere = (file: string) => existsSync(path.join(root, file)) || all.some(one => one.endsWith(`/${file}`));
+    const missing = (page: string, text: string) =>
+      named(text).flatMap(file => (isThere(file) ? [] : [`${page}: ${file}`]));
+    expect(missing('apps/billing/README.md', '`pricing/price.ts`, `pricing/eaten.ts`')).toEqual([
+      'apps/billing/README.md: pricing/eaten.ts',
+    ]);
+    expect(pages.flatMap(page => missing(page, read(page)))).toEqual([]);
   });
 
   it('are all connections to the outside', () => {

@@ -34,7 +34,7 @@ export class PaymentReconciliation {
     this.works = [this.workOf(chargeWork.reconcile, inquiry), this.workOf(chargeWork.capture, capture)];
   }
 
-  /** These calls can be repeated without harm: their claims leave no trace. */
+  /** Calls of this kind can be repeated without harm, so a claim leaves no trace. */
   private workOf(kind: string, callOf: CallOf): Work {
     return gatewayCalls<Claim, ChargeReport>(this.db, kind, limits, {
       claim: async (tx, items) => {

@@ -1,7 +1,7 @@
 import { exponentOf, type Invoice, type InvoiceMerchant, invoiceStatus, type User } from '@recur/contracts';
 import { fill, type Language, languageOf } from '@recur/kernel';
 import { Formats } from './formats.js';
-import { type MailWords, mailWords } from './mail-words/words.js';
+import { type MailWords, mailWords } from './words/words.js';
 
 /**
  * Subject of an e-mail: a document that is sent; the first failed charge, the last notice before the deadline, or a

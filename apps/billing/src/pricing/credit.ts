@@ -1,5 +1,4 @@
-import { invalid, ratio } from '@recur/kernel';
-import { lesser, positive } from './shares.js';
+import { clampToZero, invalid, min, ratio } from '@recur/kernel';
 
 /** Kinds of transactions on a credit account; the names are those of `creditTransactionType`. */
 export type CreditMove =
@@ -68,7 +67,7 @@ export function distributeCredit(
 ): CreditReturn {
   let rest = credit;
   const refunds = invoices.flatMap(({ invoiceId, refundable }) => {
-    const amount = positive(lesser(rest, refundable));
+    const amount = clampToZero(min(rest, refundable));
     rest -= amount;
     return amount === 0n ? [] : [{ invoiceId, amount }];
   });
@@ -102,8 +101,8 @@ export function promoOn(base: bigint, { balance, cap, exchangeRate, decimals }: 
   if (base < 0n) throw new RangeError(`promo credit on ${base}`);
   if (exchangeRate < 1n) throw invalid('/exchangeRate', `is ${exchangeRate}: the smallest exchange rate is 1`);
   const unit = exchangeRate * 10n ** BigInt(decimals);
-  const available = cap === undefined ? balance : lesser(balance, cap);
-  const usable = lesser(available, ratio(base, 100n, unit, 'floor'));
+  const available = cap === undefined ? balance : min(balance, cap);
+  const usable = min(available, ratio(base, 100n, unit, 'floor'));
   if (usable <= 0n) return { amount: 0n, credits: 0n };
   const amount = ratio(usable, unit, 100n, 'floor');
   return { amount, credits: -ratio(-amount, 100n, unit, 'floor') };

@@ -1,6 +1,5 @@
 import type { DiscountProblem } from '@recur/contracts';
-import { ratio, SCALE, sum } from '@recur/kernel';
-import { lesser, positive } from './shares.js';
+import { clampToZero, min, ratio, SCALE, sum } from '@recur/kernel';
 
 /** Size of a discount: a percentage (10000 = 100 %), or an amount in minor units of the invoice's currency. */
 export type DiscountTerms = { kind: 'percentage'; percentage: number } | { kind: 'fixed'; amount: bigint };
@@ -15,7 +14,7 @@ export const isDiscountable = (kind: LineKind): boolean => covered.includes(kind
 
 /** Discount on a base of covered positive lines: the percentage rounded half away from zero, or at most the base. */
 export function discountOn(base: bigint, terms: DiscountTerms): bigint {
-  if (terms.kind === 'fixed') return lesser(terms.amount, base);
+  if (terms.kind === 'fixed') return min(terms.amount, base);
   return ratio(base, BigInt(terms.percentage), SCALE, 'half-away-from-zero');
 }
 
@@ -37,7 +36,7 @@ export interface ItemChange {
 export function discountOfChange(terms: DiscountTerms, change: ItemChange): DiscountTerms {
   if (terms.kind === 'percentage') return terms;
   const { newItemsBase, keptShares, leftSeconds, periodSeconds } = change;
-  const full = positive(lesser(terms.amount, newItemsBase) - keptShares);
+  const full = clampToZero(min(terms.amount, newItemsBase) - keptShares);
   return { kind: 'fixed', amount: ratio(full, leftSeconds, periodSeconds, 'half-away-from-zero') };
 }
 

@@ -1,7 +1,6 @@
-import { type Issue, invalid, isSafe, Rejected, sum } from '@recur/kernel';
+import { amountAt, clampToZero, type Issue, invalid, isSafe, Rejected, reduceOver, subtract, sum } from '@recur/kernel';
 import { type PromoTerms, promoOn } from './credit.js';
 import { type DiscountTerms, discountOn } from './discount.js';
-import { at, positive, reduceOver, subtract } from './shares.js';
 import { commonPercentage, ppmOf, type TaxGroup, type TaxRate, taxesOn } from './tax.js';
 
 /** Item sold on a line. A negative unit amount makes it a credit line. */
@@ -83,10 +82,10 @@ export interface Reductions {
  */
 export function compose(items: readonly ComposeLine[], { discount, promo }: Reductions = {}): Composition {
   const gross = items.map(grossOf);
-  const covered = gross.map((amount, i) => (items[i]?.discountable ? positive(amount) : 0n));
+  const covered = gross.map((amount, i) => (items[i]?.discountable ? clampToZero(amount) : 0n));
   const discounts = reduceOver(discount ? discountOn(sum(covered), discount) : 0n, covered);
   const discounted = subtract(gross, discounts);
-  const spent = promo ? promoOn(positive(sum(discounted)), promo) : { amount: 0n, credits: 0n };
+  const spent = promo ? promoOn(clampToZero(sum(discounted)), promo) : { amount: 0n, credits: 0n };
   const promos = reduceOver(spent.amount, discounted);
   const rates = items.map(({ rate }) => rate);
   const { lines, groups, amounts } = assemble({ gross, discounts, promos }, rates);
@@ -143,7 +142,7 @@ export function priceWith(
 ): { lines: LineAmounts[]; taxes: TaxGroup[]; amounts: InvoiceAmounts } {
   const gross = items.map(grossOf);
   const left = sum(gross) - discount;
-  if (promo < 0n || discount < 0n || promo > positive(left)) {
+  if (promo < 0n || discount < 0n || promo > clampToZero(left)) {
     throw new RangeError(`discount ${discount} and promo ${promo} on ${left + discount}`);
   }
   const discounts = reduceOver(
@@ -177,13 +176,13 @@ function assemble({ gross, discounts, promos }: Columns, rates: readonly TaxRate
   const nets = subtract(subtract(gross, discounts), promos);
   const { taxes, groups } = taxesOn(nets, rates);
   const lines: LineAmounts[] = gross.map((amountExcludingTax, i) => {
-    const tax = at(taxes, i);
+    const tax = amountAt(taxes, i);
     return {
       amountExcludingTax,
-      promoAmount: at(promos, i),
-      discountAmount: at(discounts, i),
+      promoAmount: amountAt(promos, i),
+      discountAmount: amountAt(discounts, i),
       tax,
-      amount: at(nets, i) + tax,
+      amount: amountAt(nets, i) + tax,
       originAmount: amountExcludingTax + tax,
     };
   });

@@ -1,6 +1,5 @@
-import { ratio } from '@recur/kernel';
+import { clampToZero, min, ratio } from '@recur/kernel';
 import type { Derivation } from './explain.js';
-import { lesser, positive } from './shares.js';
 
 /** A stretch of time [start, end), in unix seconds. */
 export interface Stretch {
@@ -27,7 +26,7 @@ export function creditUnused(
 ): Prorated {
   const unused = ratio(net, BigInt(period.end - at), secondsOf(period), 'half-away-from-zero');
   return {
-    amount: -positive(lesser(unused, net - creditedNet)),
+    amount: -clampToZero(min(unused, net - creditedNet)),
     derivation: {
       formula: '−min(round(net × unusedSeconds ÷ periodSeconds), net − creditedNet)',
       inputs: {
@@ -52,7 +51,7 @@ export function chargePart(
   const full = unitAmount * BigInt(quantity);
   const exact = ratio(full, secondsOf(part), secondsOf(period), 'half-away-from-zero');
   return {
-    amount: lesser(exact, full),
+    amount: min(exact, full),
     derivation: {
       formula: 'min(round(unitAmount × quantity × partSeconds ÷ periodSeconds), unitAmount × quantity)',
       inputs: {

@@ -1,6 +1,5 @@
-import { invalid, ratio, sum } from '@recur/kernel';
+import { amountAt, clampToZero, invalid, max, min, ratio, shareOfLeft, sum } from '@recur/kernel';
 import { promoReturned } from './credit.js';
-import { at, greater, lesser, positive, shareOfLeft } from './shares.js';
 import type { TaxCategory } from './tax.js';
 
 /** Net and tax, in minor units. */
@@ -61,7 +60,7 @@ export const creditedNet = ({ credited, refunded }: RefundLine): bigint => credi
  */
 export function refundable({ lines, paid, creditSpent }: RefundLedger): bigint {
   const back = sum(lines.map(({ credited, refunded }) => total(credited) + total(refunded)));
-  return positive(paid + creditSpent - back);
+  return clampToZero(paid + creditSpent - back);
 }
 
 /**
@@ -78,7 +77,7 @@ export function refund(ledger: RefundLedger, amount: bigint): [RefundLedger, Ref
   }
   const lines = sharesOf(ledger.lines, amount);
   const [net, tax] = [sum(lines.map(share => share.net)), sum(lines.map(share => share.tax))];
-  const toPayments = lesser(amount, positive(ledger.paid - ledger.refundedToPayments));
+  const toPayments = min(amount, clampToZero(ledger.paid - ledger.refundedToPayments));
   const promoCredits = promoOf(ledger, amount);
   const made: Refund = { amount, net, tax, toPayments, toMainCredit: amount - toPayments, promoCredits, lines };
   return [booked(ledger, made, 1n), made];
@@ -144,7 +143,7 @@ function sharesOf(lines: readonly RefundLine[], amount: bigint): LineShare[] {
     left.map(({ net }) => net),
   );
   const taxes = taxShares(lines, left, tax);
-  return nets.map((net, i) => shareOf(i, { net, tax: at(taxes, i) }));
+  return nets.map((net, i) => shareOf(i, { net, tax: amountAt(taxes, i) }));
 }
 
 /** round(X × R ÷ T) after this amount, less the tax that was refunded before. */
@@ -161,9 +160,9 @@ function cumulativeTax(lines: readonly RefundLine[], amount: bigint): bigint {
  * after a refund was undone, or a later document credited a line, between two refunds.
  */
 function clamped(tax: bigint, amount: bigint, left: NetTax): bigint {
-  const low = greater(lesser(0n, left.tax), amount - positive(left.net));
-  const high = lesser(positive(left.tax), amount - lesser(0n, left.net));
-  return greater(low, lesser(tax, high));
+  const low = max(min(0n, left.tax), amount - clampToZero(left.net));
+  const high = min(clampToZero(left.tax), amount - min(0n, left.net));
+  return max(low, min(tax, high));
 }
 
 /** Tax over the rate groups, then within each group over its lines. */
@@ -195,5 +194,5 @@ function taxShares(lines: readonly RefundLine[], left: readonly NetTax[], tax: b
 function promoOf({ lines, promo }: RefundLedger, amount: bigint): bigint {
   const whole = sum(lines.map(line => total(line) - total(line.credited)));
   const after = sum(lines.map(({ refunded }) => total(refunded))) + amount;
-  return positive(promoReturned(promo.spent - promo.credited, after, whole) - promo.refunded);
+  return clampToZero(promoReturned(promo.spent - promo.credited, after, whole) - promo.refunded);
 }

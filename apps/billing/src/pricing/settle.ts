@@ -1,5 +1,4 @@
-import { invalid } from '@recur/kernel';
-import { greater, lesser, positive } from './shares.js';
+import { clampToZero, invalid, max, min } from '@recur/kernel';
 
 /** Payment of a document: minor units taken from main credit, credited to it, and due through the gateway. */
 export interface Settlement {
@@ -20,9 +19,9 @@ export interface Settlement {
  */
 export function settle(total: bigint, balance: bigint, minimum: bigint): Settlement {
   if (total <= 0n) return { creditSpent: 0n, creditGiven: -total, due: 0n, amountDue: total };
-  const most = lesser(positive(balance), total);
+  const most = min(clampToZero(balance), total);
   const rest = total - most;
-  const creditSpent = rest > 0n && rest < minimum ? greater(0n, lesser(most, total - minimum)) : most;
+  const creditSpent = rest > 0n && rest < minimum ? max(0n, min(most, total - minimum)) : most;
   const due = total - creditSpent;
   return { creditSpent, creditGiven: 0n, due, amountDue: due };
 }
@@ -54,5 +53,5 @@ export function receipt(due: bigint, received: bigint, acceptShort: boolean): Re
   if (received <= 0n || (difference < 0n && !acceptShort)) {
     throw invalid('/amountReceived', `is ${received}: ${-difference} less than the ${due} due`);
   }
-  return { surplus: positive(difference), shortfall: positive(-difference) };
+  return { surplus: clampToZero(difference), shortfall: clampToZero(-difference) };
 }

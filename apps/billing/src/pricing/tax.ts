@@ -1,5 +1,4 @@
-import { apportion, ratio, sum } from '@recur/kernel';
-import { at } from './shares.js';
+import { amountAt, apportion, ratio, sum } from '@recur/kernel';
 
 /** Rates are integers in parts per million: PPM is 100 %. */
 export const PPM = 1_000_000n;
@@ -63,13 +62,13 @@ interface Members {
 export function taxesOn(nets: readonly bigint[], rates: readonly TaxRate[]): { taxes: bigint[]; groups: TaxGroup[] } {
   const taxes = nets.map(() => 0n);
   const groups = grouped(rates).map(({ rate, lines }) => {
-    const numerators = lines.map(line => at(nets, line) * BigInt(rate.ratePpm));
+    const numerators = lines.map(line => amountAt(nets, line) * BigInt(rate.ratePpm));
     const tax = ratio(sum(numerators), 1n, PPM, 'half-away-from-zero');
     apportion(tax, numerators, PPM).forEach((share, i) => {
       taxes[lines[i] as number] = share;
     });
     const { category, ratePpm, jurisdiction, source, reason } = rate;
-    const net = sum(lines.map(line => at(nets, line)));
+    const net = sum(lines.map(line => amountAt(nets, line)));
     return {
       category,
       ratePpm,
@@ -108,7 +107,7 @@ function componentsOf(
   for (const line of lines) {
     for (const { jurisdiction, ratePpm } of rates[line]?.components ?? []) {
       const key = `${jurisdiction} ${ratePpm}`;
-      const numerator = (exact.get(key)?.numerator ?? 0n) + at(nets, line) * BigInt(ratePpm);
+      const numerator = (exact.get(key)?.numerator ?? 0n) + amountAt(nets, line) * BigInt(ratePpm);
       exact.set(key, { jurisdiction, ratePpm, numerator });
     }
   }
@@ -118,7 +117,7 @@ function componentsOf(
     components.map(({ numerator }) => numerator),
     PPM,
   );
-  return components.map(({ jurisdiction, ratePpm }, i) => ({ jurisdiction, ratePpm, tax: at(shares, i) }));
+  return components.map(({ jurisdiction, ratePpm }, i) => ({ jurisdiction, ratePpm, tax: amountAt(shares, i) }));
 }
 
 function assertRate({ ratePpm, components = [] }: TaxRate): void {

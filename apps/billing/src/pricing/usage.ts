@@ -1,6 +1,5 @@
-import { exchange, RATE_DIGITS, type Rate, rateOf, rateText, ratio } from '@recur/kernel';
+import { clampToZero, exchange, RATE_DIGITS, type Rate, rateOf, rateText, ratio } from '@recur/kernel';
 import type { Derivation } from './explain.js';
-import { positive } from './shares.js';
 
 /** Price of one unit: minor units, or a decimal of them with at most 12 fractional digits, which goes first. */
 export interface UnitPrice {
@@ -89,7 +88,7 @@ export function amountOf(units: bigint, { amount, decimal }: UnitPrice): bigint 
  */
 export function stepsOf(price: UsagePrice, used: bigint): PricedStep[] {
   if (!price.graduated) {
-    const units = positive(used - BigInt(price.standardStartValue));
+    const units = clampToZero(used - BigInt(price.standardStartValue));
     if (units === 0n) return [];
     return [stepOf(BigInt(price.standardStartValue), -1n, units, price.standard, 0n)];
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { bizType } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { clampToZero, min, Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import { takeRecharged } from '../credits/recharges.js';
 import { refundType } from '../invoices/crediting/credit-refunds.js';
@@ -14,7 +14,6 @@ import { settingsOf } from '../invoices/settings.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { invoiceAggregate } from '../invoices/views.js';
 import { refundable } from '../pricing/refund.js';
-import { lesser, positive } from '../pricing/shares.js';
 import { bookRefund, succeed } from './book.js';
 
 /** Chargebacks, as a gateway reports them. The invoice is locked with its payment, which succeeded. */
@@ -51,8 +50,8 @@ export class Disputes {
     const disputed = this.save(tx, invoice, current, 'lost');
     const { payment } = disputed;
     const ledger = ledgerOf(disputed, payment);
-    const rest = positive(lesser(refundable(ledger), ledger.paid - ledger.refundedToPayments));
-    const taken = lesser(amount, rest);
+    const rest = clampToZero(min(refundable(ledger), ledger.paid - ledger.refundedToPayments));
+    const taken = min(amount, rest);
     const booked =
       taken > 0n
         ? await bookRefund(tx, disputed, { amount: taken, type: refundType.gateway, reason: 'Chargeback' })

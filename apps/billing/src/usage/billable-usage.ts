@@ -5,9 +5,8 @@ import { usagePrice } from '../pricing/usage.js';
 import { emptyCounter } from './counters.js';
 import { type Aggregation, carried, isStanding, type MetricKind } from './domain/aggregation.js';
 import { type Due, dueOf } from './domain/billing.js';
-import { boundsAt, type Counter, isCharge, type KeptPrice, priceFor } from './domain/counter.js';
+import { aggregationOf, boundsAt, type Counter, isCharge, type KeptPrice, kindOf, priceFor } from './domain/counter.js';
 import { chargedSince, isFree, type UsagePeriod, type UsageSubscription } from './domain/facts.js';
-import { aggregationOf, kindOf } from './metric-kinds.js';
 import { recount } from './recounts.js';
 import { counters } from './tables.js';
 

@@ -5,13 +5,12 @@ import { Rejected } from '@recur/kernel';
 import { type Reader, systemCaller } from '@recur/platform';
 import { shownValue } from './billable-usage.js';
 import { countersOf } from './counters.js';
-import { eventTimes } from './domain/counter.js';
+import { aggregationOf, eventTimes, isLimit, kindOf } from './domain/counter.js';
 import type { UsageSubscription } from './domain/facts.js';
 import { uniqueCounts, uniqueKey } from './events/keys.js';
 import { count, counterAt, type Placed, placing, totalOf } from './events/recorder.js';
 import type { Incoming } from './events/resolve.js';
 import { UsageMending } from './mending.js';
-import { aggregationOf, isLimit, kindOf } from './metric-kinds.js';
 import type { Compared } from './recounts.js';
 
 /** Exit code of sysexits.h for wrong arguments. */

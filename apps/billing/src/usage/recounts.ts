@@ -16,8 +16,7 @@ import { Counter as Series } from 'prom-client';
 import { metricsById } from '../customers/catalog.js';
 import { keyOf } from './counters.js';
 import type { Aggregation, Tally } from './domain/aggregation.js';
-import type { Counter } from './domain/counter.js';
-import { aggregationOf } from './metric-kinds.js';
+import { aggregationOf, type Counter } from './domain/counter.js';
 import { counters } from './tables.js';
 
 /** The kind of work that compares counters with their events; its key is `<subscriptionId> <metricId> <periodStart>`. */

@@ -3,8 +3,7 @@ import type { Reader, Tx } from '@recur/platform';
 import { metricsById } from '../customers/catalog.js';
 import { type Billed, keptPrice, usedUntil } from './billable-usage.js';
 import { createCounters, emptyCounter, keyOf, lockCounters, pairKey, pairsIn } from './counters.js';
-import type { Counter } from './domain/counter.js';
-import { aggregationOf } from './metric-kinds.js';
+import { aggregationOf, type Counter } from './domain/counter.js';
 import { adoptEvents, rebuildUniques, recount } from './recounts.js';
 import { type Billing, billings, counters } from './tables.js';
 

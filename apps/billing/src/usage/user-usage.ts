@@ -15,11 +15,10 @@ import { assertUser, findUser, type UserKey, usersById } from '../customers/user
 import { priceOf, stepsOf, usagePrice } from '../pricing/usage.js';
 import { chargedStretches, chargeMetrics, countersOfSubscription, shownValue } from './billable-usage.js';
 import { checked, standing } from './command.js';
-import { place, priceFor } from './domain/counter.js';
+import { isLimit, kindOf, place, priceFor } from './domain/counter.js';
 import type { UsagePeriod, UsageSubscription } from './domain/facts.js';
 import { resolve } from './events/resolve.js';
 import { limitStats } from './limits/carry-over.js';
-import { isLimit, kindOf } from './metric-kinds.js';
 import { SubscriptionFacts } from './subscription-facts.js';
 import { priceView, stepView, tierView } from './views.js';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { emptyOf, Invoice, InvoiceMerchant, invoiceStatus, Payment, User } from '@recur/contracts';
 import { htmlOf } from '@recur/platform/mail';
 import { composeMail, type MailKind, mailAbout, mailAboutPrice } from '../../src/documents/mail-content.js';
-import { mailWords } from '../../src/documents/mail-words/words.js';
+import { mailWords } from '../../src/documents/words/words.js';
 
 const seller = {
   ...emptyOf(InvoiceMerchant),

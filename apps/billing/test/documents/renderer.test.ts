@@ -20,15 +20,14 @@ beforeAll(async () => {
   const modules = path.join(billing, 'node_modules');
   await mkdir(modules, { recursive: true });
   built = mkdtempSync(path.join(modules, '.documents-'));
-  for (const wing of ['documents', 'language']) {
-    for (const file of readdirSync(path.join(billing, 'src', wing), { recursive: true, encoding: 'utf8' })) {
-      if (!file.endsWith('.ts')) continue;
-      const source = readFileSync(path.join(billing, 'src', wing, file), 'utf8');
-      const jsc = { parser: { syntax: 'typescript', decorators: true }, target: 'es2022' } as const;
-      const target = path.join(built, wing, file.replace(/ts$/, 'js'));
-      await mkdir(path.dirname(target), { recursive: true });
-      writeFileSync(target, transformSync(source, { jsc, module: { type: 'es6' } }).code);
-    }
+  const wing = path.join(billing, 'src/documents');
+  for (const file of readdirSync(wing, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.ts')) continue;
+    const source = readFileSync(path.join(wing, file), 'utf8');
+    const jsc = { parser: { syntax: 'typescript', decorators: true }, target: 'es2022' } as const;
+    const target = path.join(built, 'documents', file.replace(/ts$/, 'js'));
+    await mkdir(path.dirname(target), { recursive: true });
+    writeFileSync(target, transformSync(source, { jsc, module: { type: 'es6' } }).code);
   }
   writeFileSync(path.join(built, 'package.json'), '{"type":"module"}');
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { locales } from '@recur/kernel';
 import { wordGaps } from '@recur/platform/testing';
-import { mailWords } from '../../src/documents/mail-words/words.js';
-import { documentWords } from '../../src/documents/words/words.js';
+import { documentWords, mailWords } from '../../src/documents/words/words.js';
 
 describe.each([
   ['documents', documentWords],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ratio, sum } from '@recur/kernel';
+import { min, ratio, sum } from '@recur/kernel';
 import fc from 'fast-check';
 import { book, type CreditAccount, type CreditEntry, distributeCredit } from '../../src/pricing/credit.js';
 import { creditNoteOf, voidNoteOf } from '../../src/pricing/credit-note.js';
@@ -16,7 +16,6 @@ import {
   undoRefund,
 } from '../../src/pricing/refund.js';
 import { receipt, settle } from '../../src/pricing/settle.js';
-import { lesser } from '../../src/pricing/shares.js';
 import { PPM } from '../../src/pricing/tax.js';
 import { cuts, given } from './random-invoices.js';
 import { ledgerOf } from './samples.js';
@@ -234,7 +233,7 @@ function interrupted(ledger: RefundLedger, made: Refund[], move: string, part: n
   const net = ((line.net - creditedNet(line)) * BigInt(part)) / 1000n;
   const left = line.tax - line.credited.tax - line.refunded.tax;
   const exact = ratio(net, BigInt(line.ratePpm), PPM, 'half-away-from-zero');
-  return creditLine(ledger, line.lineId, { net, tax: lesser(exact, left) });
+  return creditLine(ledger, line.lineId, { net, tax: min(exact, left) });
 }
 
 function assertShares(

@@ -1,6 +1,6 @@
-import type { Words } from './en.js';
+import type { MailWords, Words } from './en.js';
 
-export const zh: Words = {
+export const zhDocument: Words = {
   invoice: '账单',
   creditNote: '贷项通知单',
   number: '编号',
@@ -50,4 +50,28 @@ export const zh: Words = {
   page: '第 {page} 页，共 {pages} 页',
   carriedOn: '续',
   moreLines: '及其他 {count} 项',
+};
+
+export const zhMail: MailWords = {
+  greeting: '{buyer}，您好：',
+  regards: '此致\n{seller}',
+  pay: '付款链接：{link}',
+  view: 'PDF 文件：{document}',
+  method: '付款方式：{method}',
+  invoiceTitle: '来自 {seller} 的账单 {number}',
+  invoiceText: '附件是账单 {number}，金额 {amount}，请于 {due} 前付款。',
+  receiptTitle: '来自 {seller} 的账单 {number} 已付款',
+  receiptText: '附件是账单 {number}，金额 {amount}，已无需付款。',
+  creditNoteTitle: '来自 {seller} 的贷项通知单 {number}',
+  creditNoteText: '附件是贷项通知单 {number}，金额 {amount}。',
+  paymentFailedTitle: '账单 {number} 付款失败',
+  paymentFailedText: '账单 {number} 的付款（{amount}）未成功。请检查您的付款方式，或于 {due} 前付款。',
+  lastNoticeTitle: '最后通知：账单 {number} 尚未付款',
+  lastNoticeText: '账单 {number}（{amount}）尚未付款，请于 {due} 前付款。',
+  needsActionTitle: '请确认账单 {number} 的付款',
+  needsActionText: '您的银行要求您确认账单 {number} 的付款（{amount}）。',
+  priceChangeTitle: '{plan} 的价格将于 {due} 调整',
+  priceChangeText: '自 {due} 起，{plan} 的价格由 {old} 调整为 {amount}。',
+  priceKeptTitle: '{plan} 的价格保持不变',
+  priceKeptText: '此前通知的 {plan} 价格调整（{due}）不再进行，价格仍为 {amount}。',
 };

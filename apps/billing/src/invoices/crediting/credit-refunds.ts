@@ -1,9 +1,8 @@
-import { ratio } from '@recur/kernel';
+import { clampToZero, min, ratio } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import { chargesItself } from '../../gateways/domain/gateway.js';
 import { distributeCredit } from '../../pricing/credit.js';
 import { refundable } from '../../pricing/refund.js';
-import { lesser, positive } from '../../pricing/shares.js';
 import { ledgerOf, type Refund } from '../domain/refund.js';
 import { payments, REFUND_SEND } from '../payment-tables.js';
 import type { InvoiceState } from '../state.js';
@@ -35,7 +34,7 @@ export async function payOut(tx: Tx, note: InvoiceState, sources: readonly Sourc
   for (const { invoiceId, amount } of refunds) {
     const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
     const { paid, refundedToPayments } = ledgerOf(invoice, invoice.payment);
-    const toPayments = lesser(amount, positive(paid - refundedToPayments));
+    const toPayments = min(amount, clampToZero(paid - refundedToPayments));
     rest += amount - toPayments;
     if (toPayments > 0n) await open(tx, invoice, note, toPayments);
   }

@@ -1,5 +1,5 @@
 import * as contract from '@recur/contracts';
-import { type AggregateOf, aggregate } from '@recur/platform';
+import { type AggregateOf, aggregate, type Reader } from '@recur/platform';
 import { shownAddons, shownPlan } from '../../customers/catalog.js';
 import { type PendingUpdate, pendingUpdates } from '../tables.js';
 import { addonParamsOf } from '../views.js';
@@ -72,3 +72,17 @@ export const pendingUpdateAggregate: AggregateOf<
   ids: ({ subscriptionId, userId, updatePlanId: planId }) => ({ subscriptionId, userId, planId }),
   view: pendingUpdateView,
 });
+
+/** Changes of subscriptions that are not finished, by id; '' and others are left out. */
+export async function unfinishedUpdates(
+  reader: Reader,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, contract.SubscriptionPendingUpdate>> {
+  const rows = await reader.among(
+    pendingUpdates,
+    'pendingUpdateId',
+    ids.filter(id => id !== ''),
+  );
+  const unfinished = rows.filter(({ status }) => status === 'init' || status === 'pending');
+  return new Map(unfinished.map(row => [row.pendingUpdateId, pendingUpdateView(row)]));
+}

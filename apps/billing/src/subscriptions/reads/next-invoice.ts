@@ -20,6 +20,7 @@ import { nextInvoiceOf } from '../../invoices/open-invoices.js';
 import { Arrears } from '../arrears.js';
 import { deferredOf, type NextBill, nextBill } from '../change/next-bill.js';
 import { chargedAnew } from '../change/next-period.js';
+import { unfinishedUpdates } from '../change/views.js';
 import { cycleBill, lastBill, lastUsageEnd } from '../domain/bill.js';
 import { carriedItem } from '../domain/carried.js';
 import type { PeriodRow } from '../domain/periods.js';
@@ -31,7 +32,6 @@ import { makeTime } from '../schedule.js';
 import { subscriptions } from '../tables.js';
 import { afterDeferred } from '../update-terms.js';
 import { subscriptionView } from '../views.js';
-import { unfinishedUpdates } from './unfinished.js';
 
 type Input = In<typeof previewNextInvoice>;
 

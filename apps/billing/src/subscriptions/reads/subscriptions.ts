@@ -29,12 +29,12 @@ import { gatewaysById } from '../../gateways/gateway-index.js';
 import { gatewayView } from '../../gateways/views.js';
 import { invoicesById } from '../../invoices/lists/details.js';
 import { Arrears } from '../arrears.js';
+import { unfinishedUpdates } from '../change/views.js';
 import type { Subscription, SubscriptionStatus } from '../domain/subscription.js';
 import { newestOf } from '../find.js';
 import { subscriptions } from '../tables.js';
 import { addonParamsOf, subscriptionView } from '../views.js';
 import { whyNoneFollows } from './next-invoice.js';
-import { unfinishedUpdates } from './unfinished.js';
 
 type Input = In<typeof listSubscriptions>;
 

@@ -1,6 +1,7 @@
+import { aggregationType, type MerchantMetric, metricType } from '@recur/contracts';
 import { DAY_SECONDS } from '@recur/kernel';
 import { type ChargeDocument, samePrice, usagePrice } from '../../pricing/usage.js';
-import type { MetricKind, Tally } from './aggregation.js';
+import type { Aggregation, MetricKind, Tally } from './aggregation.js';
 import { chargeIn, hasMetric, isFree, termsOf, type UsagePeriod, type UsageSubscription } from './facts.js';
 
 /** A price as a counter keeps it from its close on. */
@@ -143,3 +144,19 @@ function periodAt({ start, end, periods }: UsageSubscription, at: number): Usage
   if (at < start || (end !== 0 && at >= end)) return undefined;
   return periods.find(period => period.start <= at && at < period.end);
 }
+
+const named = <N extends string>(table: Readonly<Record<N, number>>): ReadonlyMap<number, N> =>
+  new Map(Object.entries(table).map(([name, code]) => [code as number, name as N]));
+const aggregations = named<Aggregation>(aggregationType);
+const kinds = named<MetricKind>(metricType);
+
+function nameIn<N>(names: ReadonlyMap<number, N>, code: number): N {
+  const name = names.get(code);
+  if (name === undefined) throw new Error(`no name of code ${code}`);
+  return name;
+}
+
+export const aggregationOf = ({ aggregationType: code }: Pick<MerchantMetric, 'aggregationType'>): Aggregation =>
+  nameIn(aggregations, code);
+export const kindOf = ({ type }: Pick<MerchantMetric, 'type'>): MetricKind => nameIn(kinds, type);
+export const isLimit = (metric: Pick<MerchantMetric, 'type'>): boolean => !isCharge(kindOf(metric));

@@ -6,7 +6,7 @@ import { assertMetric } from '../../customers/catalog.js';
 import { assertUser, findUser } from '../../customers/users.js';
 import { lockCounters } from '../counters.js';
 import { removed } from '../domain/aggregation.js';
-import { aggregationOf } from '../metric-kinds.js';
+import { aggregationOf } from '../domain/counter.js';
 import { scheduleNotice } from '../notices.js';
 import { recount } from '../recounts.js';
 import { SubscriptionFacts } from '../subscription-facts.js';

@@ -15,8 +15,7 @@ import {
 import { metricsById } from '../../customers/catalog.js';
 import { buyerColumns, usersById, usersOfRows } from '../../customers/users.js';
 import { countersOf, groupedBy, pairKey, pairsIn } from '../counters.js';
-import { type Counter, priceFor } from '../domain/counter.js';
-import { aggregationOf, isLimit } from '../metric-kinds.js';
+import { aggregationOf, type Counter, isLimit, priceFor } from '../domain/counter.js';
 import { SubscriptionFacts } from '../subscription-facts.js';
 import { type Billing, billings, type UsageEvent, usageEvents } from '../tables.js';
 import { type EventParts, eventChargeView, eventView } from '../views.js';

@@ -4,10 +4,20 @@ import type { Tx } from '@recur/platform';
 import { createCounters, emptyCounter, groupedBy, keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
 import { added, type Measured } from '../domain/aggregation.js';
 import { exceeds, limitOf } from '../domain/billing.js';
-import { boundsAt, type Counter, eventTimes, isCharge, type Misplaced, type Place, place } from '../domain/counter.js';
+import {
+  aggregationOf,
+  boundsAt,
+  type Counter,
+  eventTimes,
+  isCharge,
+  isLimit,
+  kindOf,
+  type Misplaced,
+  type Place,
+  place,
+} from '../domain/counter.js';
 import { termsOf, type UsageSubscription } from '../domain/facts.js';
 import { askUpgrade } from '../limits/upgrades.js';
-import { aggregationOf, isLimit, kindOf } from '../metric-kinds.js';
 import { scheduleNotice } from '../notices.js';
 import { SubscriptionFacts } from '../subscription-facts.js';
 import { counters, type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';

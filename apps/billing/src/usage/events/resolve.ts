@@ -4,7 +4,7 @@ import type { Caller, Db, Reader } from '@recur/platform';
 import { metricsByCode } from '../../customers/catalog.js';
 import { findUsers, type UserKey } from '../../customers/users.js';
 import { measured } from '../domain/aggregation.js';
-import { aggregationOf } from '../metric-kinds.js';
+import { aggregationOf } from '../domain/counter.js';
 
 /** An event whose user and metric are found, ready to be counted. */
 export interface Incoming {

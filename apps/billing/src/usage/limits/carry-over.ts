@@ -3,9 +3,8 @@ import type { Reader, Tx } from '@recur/platform';
 import { metricsById } from '../../customers/catalog.js';
 import { createCounters, emptyCounter, lockCounters } from '../counters.js';
 import { carryOver as leftOver, limitOf } from '../domain/billing.js';
-import type { Counter } from '../domain/counter.js';
+import { type Counter, isLimit, kindOf } from '../domain/counter.js';
 import { termsOf, type UsagePeriod, type UsageSubscription } from '../domain/facts.js';
-import { isLimit, kindOf } from '../metric-kinds.js';
 import { adjustments, counters } from '../tables.js';
 import { limitView } from '../views.js';
 
