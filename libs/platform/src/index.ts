@@ -72,6 +72,7 @@ export {
   platformTables,
 } from './store/schema/platform-tables.js';
 export * from './store/schema/table.js';
+export { settings } from './store/settings.js';
 export { type Condition, each, given, type Known, type List, type Page, sorted } from './store/sql/list.js';
 export { contains } from './store/sql/search.js';
 export type { SliceAt, Sliced } from './store/sql/slice.js';

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { binaryArrays } from '../src/store/fast/binary-arrays.js';
-import { plainArrays } from '../src/store/paths.js';
+import { binaryArrays } from '../src/store/paths/binary-arrays.js';
+import { plainArrays } from '../src/store/paths/paths.js';
 import { createPool } from '../src/store/pool.js';
 import {
   document,

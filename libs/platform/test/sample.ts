@@ -195,7 +195,7 @@ export class Things {
       const thing: Thing = { merchantId: tx.merchantId, id, name, size: BigInt(size), version: 0 };
       tx.onConflict('things_name', () => refused('name'));
       const log = Things.misbehave === 'no-log' ? undefined : 'New';
-      return { thing: tx.step(thingAggregate, thing, 'thing.created', { log }) };
+      return { thing: tx.step(thingAggregate, thing, 'thing.created', { log }).view };
     });
   }
 
@@ -205,7 +205,7 @@ export class Things {
       const thing = await tx.lock(thingAggregate, id, 'unknown_path');
       const grown = { ...thing, size: thing.size + BigInt(by) };
       if (twice) tx.step(thingAggregate, grown, 'thing.grown');
-      return { thing: tx.step(thingAggregate, grown, 'thing.grown', { log: 'Grow' }) };
+      return { thing: tx.step(thingAggregate, grown, 'thing.grown', { log: 'Grow' }).view };
     });
     return Things.misbehave === 'another-answer' ? { thing: answer.thing } : answer;
   }
@@ -214,7 +214,7 @@ export class Things {
   wear({ id, hold }: z.output<typeof wearThing.input>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const thing = await tx.lock(thingAggregate, id, 'unknown_path');
-      const worn = tx.step(thingAggregate, { ...thing, size: thing.size + 1n }, 'thing.grown', { log: 'Wear' });
+      const worn = tx.step(thingAggregate, { ...thing, size: thing.size + 1n }, 'thing.grown', { log: 'Wear' }).view;
       if (!hold) throw new CommittedRejection(new Rejected('invoice_not_open'));
       return { thing: worn };
     });
@@ -238,7 +238,7 @@ export class Things {
       if (known) return { thing: view(known) };
       const thing: Thing = { merchantId: tx.merchantId, id, name, size: 0n, version: 0 };
       tx.onConflict('things_name', 'again');
-      return { thing: tx.step(thingAggregate, thing, 'thing.created', { log: 'New' }) };
+      return { thing: tx.step(thingAggregate, thing, 'thing.created', { log: 'New' }).view };
     });
   }
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isConnectionLoss } from '../src/store/errors.js';
-import { ReadBatcher } from '../src/store/fast/read-batcher.js';
+import { ReadBatcher } from '../src/store/paths/read-batcher.js';
 import { createPool, prepared, queryOn } from '../src/store/pool.js';
 import { type Listening, tcp } from '../src/testing/servers.js';
 

@@ -25,7 +25,7 @@ const newRow = (tx: Tx | Appender, id: number): Thing => ({
 
 /** A helper that serves both ways to write. */
 async function createIn(tx: Tx | Appender) {
-  return tx.step(thingAggregate, newRow(tx, await tx.nextId(things)), 'thing.created', { log: 'New' });
+  return tx.step(thingAggregate, newRow(tx, await tx.nextId(things)), 'thing.created', { log: 'New' }).view;
 }
 
 describe('a command that reads before it writes', () => {
@@ -37,7 +37,9 @@ describe('a command that reads before it writes', () => {
         const thing = await tx.lock(thingAggregate, id, 'unknown_path');
         // locked after it was read: what the lock returns counts
         expect(thing.size >= (before?.size ?? 0n)).toBe(true);
-        return { thing: tx.step(thingAggregate, { ...thing, size: thing.size + 1n }, 'thing.grown', { log: 'Grow' }) };
+        return {
+          thing: tx.step(thingAggregate, { ...thing, size: thing.size + 1n }, 'thing.grown', { log: 'Grow' }).view,
+        };
       });
     await Promise.all(Array.from({ length: 24 }, grow));
     expect((await t.done(getThing, { id })).thing).toMatchObject({ size: 24, version: 25 });
@@ -64,7 +66,7 @@ describe('a command that reads before it writes', () => {
         if (taken) throw refusal;
         appender.onConflict('things_name', () => refusal);
         const thing = { ...newRow(appender, id), name: wanted };
-        return { thing: appender.step(thingAggregate, thing, 'thing.created', { log: 'New' }) };
+        return { thing: appender.step(thingAggregate, thing, 'thing.created', { log: 'New' }).view };
       });
     const results = await Promise.allSettled([create(), create()]);
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -93,8 +95,8 @@ describe('a step', () => {
     await t.emitted();
     const versions = await t.db.write(t.callerOf(), async tx => {
       const thing = await tx.lock(thingAggregate, id, 'unknown_path');
-      const first = tx.step(thingAggregate, { ...thing, size: 1n }, 'thing.grown');
-      const second = tx.step(thingAggregate, { ...thing, size: 2n }, 'thing.grown', { log: 'Grow' });
+      const first = tx.step(thingAggregate, { ...thing, size: 1n }, 'thing.grown').view;
+      const second = tx.step(thingAggregate, { ...thing, size: 2n }, 'thing.grown', { log: 'Grow' }).view;
       return { first: first.version, second: second.version };
     });
     expect(versions).toEqual({ first: 2, second: 3 });
@@ -108,6 +110,31 @@ describe('a step', () => {
     expect(events.at(-1)).toMatchObject({ data: { target: `Thing(${id})`, content: 'Grow' } });
   });
 
+  it('returns the state with its version and the view of it, of an append too', async () => {
+    const view = ({ id, name, size, version }: Thing) => ({ id, name, size: Number(size), version });
+    await t.db.append(t.callerOf(), async appender => {
+      const row = newRow(appender, await appender.nextId(things));
+      const created = appender.step(thingAggregate, row, 'thing.created', { log: 'New' });
+      expect(created).toEqual({ state: { ...row, version: 1 }, view: view({ ...row, version: 1 }) });
+      return {};
+    });
+    const { id } = await made(4);
+    await t.db.write(t.callerOf(), async tx => {
+      const thing = await tx.lock(thingAggregate, id, 'unknown_path');
+      const first = tx.step(thingAggregate, { ...thing, size: 6n }, 'thing.grown');
+      expect(first).toEqual({
+        state: { ...thing, size: 6n, version: 2 },
+        view: { ...view(thing), size: 6, version: 2 },
+      });
+      // the state is what another lock would return
+      expect(await tx.lock(thingAggregate, id, 'unknown_path')).toEqual(first.state);
+      const second = tx.step(thingAggregate, first.state, 'thing.grown', { log: 'Grow' });
+      expect(second.state).toEqual({ ...first.state, version: 3 });
+      return {};
+    });
+    expect((await t.done(getThing, { id })).thing).toMatchObject({ size: 6, version: 3 });
+  });
+
   it('goes on from what the command has saved before', async () => {
     const { id } = await made();
     const answer = await t.db.write(t.callerOf(), async tx => {
@@ -116,7 +143,7 @@ describe('a step', () => {
         tx.step(thingAggregate, { ...thing, size: thing.size + 1n }, 'thing.grown');
       }
       const thing = await tx.lock(thingAggregate, id, 'unknown_path');
-      return { thing: tx.step(thingAggregate, thing, 'thing.grown', { log: 'Grow' }) };
+      return { thing: tx.step(thingAggregate, thing, 'thing.grown', { log: 'Grow' }).view };
     });
     expect(answer.thing).toMatchObject({ size: 2, version: 4 });
   });

@@ -97,7 +97,7 @@ export class PaymentAttempts {
     return undefined;
   }
 
-  /** True for an attempt that the owner of the invoice holds: it may hold only those that nobody asked for. */
+  /** True for an attempt that is held for what the invoice sells: only one that nobody asked for may be. */
   private isHeld(tx: Tx, invoice: InvoiceRow, { tryNow }: Collection): Promise<boolean> {
     return this.outcomes.holds(tx, invoice, { isAsked: tryNow });
   }

@@ -20,7 +20,7 @@ const charged = `select c.invoice_id from unnest($2::bigint[], $3::bigint[]) w (
   where c.invoice_id > $4 order by c.invoice_id limit ${limits.invoices}`;
 
 /**
- * The method that an open invoice is charged with: the one that was chosen for its payment, that of its owner, a new one, the
+ * The method that an open invoice is charged with: the one that was chosen for its payment, that of its subscription, a new one, the
  * user's default. Undefined where there is none.
  */
 export async function chargedMethod(

@@ -116,10 +116,7 @@ export class InvoicePaying {
     }
     const [cancelled, free] = clearPayment(invoice, payment, tx.now);
     // at once: the unique index has to see it before the payment that replaces it
-    await tx.run(`update payments set status = 'cancelled' where merchant_id = $1 and payment_id = $2`, [
-      tx.merchantId,
-      paymentId,
-    ]);
+    await tx.saveNow(payments, cancelled);
     this.endings.stopped(tx, cancelled);
     return { ...free, payment: undefined };
   }

@@ -35,7 +35,7 @@ export class WireTransfers {
 
   /**
    * The user said that the transfer for an open invoice was sent; nothing changes at a repeat. Throws Rejected
-   * `invoice_not_open`, `payment_not_open` or `gateway_not_wire_transfer`. The invoice is locked by its owner.
+   * `invoice_not_open`, `payment_not_open` or `gateway_not_wire_transfer`. The invoice is locked after what it sells.
    */
   async markSent(tx: Tx, invoice: InvoiceState): Promise<void> {
     assertOpen(invoice);

@@ -156,7 +156,7 @@ export async function postTo(tx: Tx, account: Account, posting: Posting): Promis
   const id = await tx.nextId(creditTransactions);
   const [next, transaction] = post(account, posting, { id, transactionId: tx.newId('ct_'), now: tx.now });
   tx.save(creditTransactions, transaction);
-  const view = tx.step(creditAccount, next, 'credit.account.updated');
+  const { view } = tx.step(creditAccount, next, 'credit.account.updated');
   return { account: next, view, transaction };
 }
 

@@ -74,12 +74,8 @@ export async function addUse(tx: Tx, { discountId, code }: domain.Discount, give
 
 /** Takes a use back. The discount is locked. */
 export async function rollBack(tx: Tx, use: DiscountUse): Promise<void> {
-  tx.save(userDiscounts, { ...use, status: 'rolledBack', modifyTime: tx.now });
   // at once: what is quoted in the same transaction counts the uses that are left
-  await tx.run(`update user_discounts set status = 'rolledBack' where merchant_id = $1 and use_id = $2`, [
-    tx.merchantId,
-    use.useId,
-  ]);
+  await tx.saveNow(userDiscounts, { ...use, status: 'rolledBack', modifyTime: tx.now });
   if (!use.counted) return;
   const discount = await tx.lock(discounts, { discountId: use.discountId }, 'discount_not_found');
   tx.save(discounts, { ...discount, uses: discount.uses - 1 });

@@ -87,10 +87,11 @@ export class Gateways {
       }
       if (chosen.isDefault) return { gateway: this.answers.view(chosen) };
       tx.onConflict('gateways_one_default', 'again');
-      // the unique index is checked per row: clear the old default before setting the new one
-      await tx.run('update gateways set is_default = false where merchant_id = $1 and is_default', [tx.merchantId]);
       for (const gateway of all.filter(({ isDefault }) => isDefault)) {
-        tx.step(gatewayAggregate, { ...gateway, isDefault: false }, 'gateway.updated');
+        const cleared = { ...gateway, isDefault: false };
+        // the unique index is checked per row: clear the old default before setting the new one
+        await tx.saveNow(gateways, cleared);
+        tx.step(gatewayAggregate, cleared, 'gateway.updated');
       }
       const changed = { ...chosen, isDefault: true };
       tx.step(gatewayAggregate, changed, 'gateway.updated', { log: 'SetDefault' });

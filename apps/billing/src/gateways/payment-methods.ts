@@ -267,13 +267,8 @@ export async function preferNamed(tx: Tx, changed: readonly Customer[]): Promise
 /** Saves the method as the default in place of that among the others, and has it tried; all are locked. */
 async function preferTo(tx: Tx, others: readonly PaymentMethodRow[], chosen: PaymentMethodRow): Promise<void> {
   const before = others.find(({ isDefault }) => isDefault);
-  if (before) {
-    // the unique index is checked per row: the old default goes before the new one comes
-    await tx.run('update payment_methods set is_default = false where merchant_id = $1 and method_id = $2', [
-      tx.merchantId,
-      before.methodId,
-    ]);
-  }
+  // the unique index is checked per row: the old default goes before the new one comes
+  if (before) await tx.saveNow(paymentMethods, { ...before, isDefault: false });
   tx.save(paymentMethods, { ...chosen, isDefault: true });
   announceMethod(tx, chosen);
 }

@@ -14,7 +14,7 @@ import type { InvoiceState } from './state.js';
 import { invoiceAggregate, paymentAggregate } from './views.js';
 
 /**
- * The ends of open invoices, each with all that belongs to it: its payment, its owner, credit and the use of a discount
+ * The ends of open invoices, each with all that belongs to it: its payment, what it sells, credit and the use of a discount
  * that come back, what its credit lines give back, and the credit note of a cancelled one. The invoice is locked.
  */
 @Injectable()
@@ -64,7 +64,7 @@ export class InvoiceEndings {
   /** Records that an invoice is paid. Its payment, if it has one, has succeeded. Returns its view. */
   async paid(tx: Tx, paid: InvoiceState, payment: Payment | undefined, log?: string): Promise<Invoice> {
     if (payment) tx.step(paymentAggregate, payment, 'payment.success');
-    const view = tx.step(invoiceAggregate, { ...paid, payment }, 'invoice.paid', { log });
+    const { view } = tx.step(invoiceAggregate, { ...paid, payment }, 'invoice.paid', { log });
     const settled = { ...paid, payment };
     await this.outcomes.paid(tx, settled);
     await giveBackPromoOf(tx, paid);

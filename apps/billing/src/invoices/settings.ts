@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { sendStatus } from '@recur/contracts';
-import { flag, integer, type Peeking, type Tx, table } from '@recur/platform';
+import { flag, integer, settings, type Tx, table } from '@recur/platform';
 
 /** Settings of a merchant for its invoices. */
 export interface InvoiceSettings {
@@ -18,33 +17,17 @@ export const invoiceSettings = table<InvoiceSettings>('invoice_settings', {
   columns: { merchantId: integer(), showZeroInvoice: flag(), invoiceEmail: flag(), keepAfterDispute: flag() },
 });
 
-const defaults = (merchantId: number): InvoiceSettings => ({
-  merchantId,
-  showZeroInvoice: true,
-  invoiceEmail: true,
-  keepAfterDispute: false,
-});
+const ofInvoices = settings(invoiceSettings, { showZeroInvoice: true, invoiceEmail: true, keepAfterDispute: false });
 
 /** A merchant's settings for its invoices, or the defaults. */
-export const settingsOf = async (reader: Peeking): Promise<InvoiceSettings> =>
-  (await reader.peek(invoiceSettings, {})) ?? defaults(reader.merchantId);
+export const settingsOf = ofInvoices.of;
+
+/** Changes settings under their row lock. The caller writes the log entry. */
+export const changeSettings = ofInvoices.change;
 
 /** The sending of a document that is finished with a number, or without one, as the merchant wants it. */
 export const sendStatusOf = ({ invoiceEmail }: InvoiceSettings, number: string): number =>
   invoiceEmail && number !== '' ? sendStatus.unsent : sendStatus.unnecessary;
-
-/** Changes settings under their row lock. The caller writes the log entry. */
-export async function changeSettings(
-  tx: Tx,
-  change: Partial<Omit<InvoiceSettings, 'merchantId'>>,
-): Promise<InvoiceSettings> {
-  // two commands may both find no row yet
-  tx.onConflict('invoice_settings_pkey', 'again');
-  const before = (await tx.lockIfAny(invoiceSettings, {})) ?? defaults(tx.merchantId);
-  const settings = { ...before, ...change };
-  if (!isDeepStrictEqual(settings, before)) tx.save(invoiceSettings, settings);
-  return settings;
-}
 
 /**
  * Records that documents were sent by e-mail. The row alone changes, without a version or an event: how an e-mail went is

@@ -42,7 +42,7 @@ export class Disputes {
 
   /**
    * The bank took back `amount`: a refund by the system, as far as it was not refunded before. Of the whole payment, the
-   * invoice is reversed, and its owner told. False if it was decided before.
+   * invoice is reversed, and what it sells ends, unless the merchant keeps it. False if it was decided before.
    */
   async lost(tx: Tx, invoice: InvoiceState, amount: bigint): Promise<boolean> {
     const current = paymentOf(invoice);

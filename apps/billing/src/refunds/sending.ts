@@ -37,7 +37,7 @@ export interface RefundReport {
   outcome: ChargeOutcome;
 }
 
-/** Makes and settles refunds, and tells those whom it concerns: the invoice's owner, and the user. */
+/** Makes and settles refunds, with what follows: the end of what the invoice sells, and a notice to the user. */
 @Injectable()
 export class RefundSettlement {
   constructor(
@@ -45,7 +45,7 @@ export class RefundSettlement {
     private readonly notices: CustomerNotices,
   ) {}
 
-  /** Locks an invoice after what its owner locks before it, to end what it bills. Throws Rejected `invoice_not_found`. */
+  /** Locks an invoice after what it sells, to end that. Throws Rejected `invoice_not_found`. */
   lock(tx: Tx, invoiceId: string): Promise<InvoiceState> {
     return this.outcomes.lock(tx, { invoiceId, kind: 'invoice', deletedTime: 0 }, 'invoice_not_found');
   }

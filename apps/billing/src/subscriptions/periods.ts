@@ -61,21 +61,9 @@ export const endPeriod = (tx: Tx, row: PeriodRow, endAt: number): void =>
   tx.save(subscriptionPeriods, { ...row, endAt });
 
 /** Takes a locked period out of the subscription's time, at once: the unique index has to see it before another one. */
-export async function voidPeriod(tx: Tx, row: PeriodRow): Promise<void> {
-  const { subscriptionId, seq } = row;
-  tx.save(subscriptionPeriods, { ...row, state: 'void', remakeAt: 0 });
-  await tx.run(
-    `update subscription_periods set state = 'void' where merchant_id = $1 and subscription_id = $2 and seq = $3`,
-    [tx.merchantId, subscriptionId, seq],
-  );
-}
+export const voidPeriod = (tx: Tx, row: PeriodRow): Promise<void> =>
+  tx.saveNow(subscriptionPeriods, { ...row, state: 'void', remakeAt: 0 });
 
 /** Gives a locked period another invoice, at once: the one that it had has no effect on it any more. */
-export async function reinvoice(tx: Tx, row: PeriodRow, invoiceId: string): Promise<void> {
-  const { subscriptionId, seq, timesMade } = row;
-  tx.save(subscriptionPeriods, { ...row, invoiceId, timesMade: timesMade + 1 });
-  await tx.run(
-    'update subscription_periods set invoice_id = $4 where merchant_id = $1 and subscription_id = $2 and seq = $3',
-    [tx.merchantId, subscriptionId, seq, invoiceId],
-  );
-}
+export const reinvoice = (tx: Tx, row: PeriodRow, invoiceId: string): Promise<void> =>
+  tx.saveNow(subscriptionPeriods, { ...row, invoiceId, timesMade: row.timesMade + 1 });

@@ -8,7 +8,7 @@ import {
   SubscriptionConfig,
   updateSubscriptionConfig,
 } from '@recur/contracts';
-import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { type Caller, Db, Handle, type Reader, settings } from '@recur/platform';
 import * as documents from '../invoices/settings.js';
 import * as tax from '../tax/settings.js';
 import type { Subscription } from './domain/subscription.js';
@@ -30,7 +30,7 @@ export class SubscriptionConfigs {
   update(input: Input, caller: Caller) {
     return this.db.write(caller, async tx => {
       const before = await configOf(tx, await settingsOf(tx));
-      const settings = await changeSettings(tx, changesIn(input));
+      const changedSettings = await ofSubscriptions.change(tx, changesIn(input));
       const ofDocuments = await documents.changeSettings(tx, documentChangesIn(input));
       const { gatewayVATRule, reverseChargePending = before.reverseChargePending } = input;
       const rules = gatewayVATRule ? textOf(gatewayVATRule) : before.gatewayVATRule;
@@ -39,7 +39,7 @@ export class SubscriptionConfigs {
         await tax.setReverseChargePending(tx, reverseChargePending);
       }
       const changed = {
-        ...(await configOf(tx, settings)),
+        ...(await configOf(tx, changedSettings)),
         ...shownOf(ofDocuments),
         gatewayVATRule: rules,
         reverseChargePending,
@@ -124,8 +124,7 @@ async function configOf(reader: Reader, settings: Settings): Promise<Subscriptio
 
 const HOUR = 3600;
 
-const defaults = (merchantId: number): Settings => ({
-  merchantId,
+const ofSubscriptions = settings(subscriptionSettings, {
   downgradeEffectImmediately: false,
   downgradeLeadSeconds: 0,
   incompleteExpireSeconds: 24 * HOUR,
@@ -142,18 +141,7 @@ const defaults = (merchantId: number): Settings => ({
 });
 
 /** The subscription settings of the merchant, or the defaults. */
-export const settingsOf = async (reader: Reader): Promise<Settings> =>
-  (await reader.find(subscriptionSettings, {})) ?? defaults(reader.merchantId);
-
-/** Changes settings under their row lock; who calls it writes the log entry. */
-export async function changeSettings(tx: Tx, change: Partial<Omit<Settings, 'merchantId'>>): Promise<Settings> {
-  // two commands may both find no row yet
-  tx.onConflict('subscription_settings_pkey', 'again');
-  const before = (await tx.lockIfAny(subscriptionSettings, {})) ?? defaults(tx.merchantId);
-  const settings = { ...before, ...change };
-  if (!isDeepStrictEqual(settings, before)) tx.save(subscriptionSettings, settings);
-  return settings;
-}
+export const settingsOf = ofSubscriptions.of;
 
 /** Times of automatic charges: those of the plan, else those of the merchant. */
 export function chargeTermsOf({ planSnapshot }: Pick<Subscription, 'planSnapshot'>, settings: Settings) {

@@ -1,10 +1,9 @@
 import type { MerchantVatRule } from '@recur/contracts';
-import type { Reader, Tx } from '@recur/platform';
+import { settings, type Tx } from '@recur/platform';
 import type { GatewayTaxRule } from './domain/decision.js';
 import { type TaxSettings, taxSettings } from './tables.js';
 
-const defaults = (merchantId: number): TaxSettings => ({
-  merchantId,
+const ofTaxes = settings(taxSettings, {
   nexusAddresses: [],
   gatewayRules: [],
   reverseChargePending: true,
@@ -12,16 +11,14 @@ const defaults = (merchantId: number): TaxSettings => ({
 });
 
 /** The tax settings of the merchant, or the defaults. */
-export const settingsOf = async (reader: Reader): Promise<TaxSettings> =>
-  (await reader.find(taxSettings, {})) ?? defaults(reader.merchantId);
+export const settingsOf = ofTaxes.of;
 
-/** Changes tax settings under their row lock; who calls it writes the log entry. */
+/** Changes tax settings under their row lock. The caller writes the log entry. */
 export async function changeSettings(tx: Tx, change: Partial<Omit<TaxSettings, 'merchantId'>>): Promise<TaxSettings> {
-  // two commands may both find no row yet
-  tx.onConflict('tax_settings_pkey', 'again');
-  const settings = { ...((await tx.lockIfAny(taxSettings, {})) ?? defaults(tx.merchantId)), ...change };
-  tx.save(taxSettings, settings);
-  return settings;
+  const changed = await ofTaxes.change(tx, change);
+  // the row is saved without a change too: it is what commands that replace other rows of the merchant lock
+  tx.save(taxSettings, changed);
+  return changed;
 }
 
 /** Sets the merchant's rates by gateway and country (`gatewayVATRule` of the subscription config). */

@@ -34,7 +34,7 @@ export class Checkouts {
         modifyTime: tx.now,
       };
       tx.onConflict('checkouts_limit', () => new Rejected('too_many_checkouts'));
-      return { merchantCheckout: tx.step(checkoutAggregate, checkout, 'checkout.created', { log: 'New' }) };
+      return { merchantCheckout: tx.step(checkoutAggregate, checkout, 'checkout.created', { log: 'New' }).view };
     });
   }
 
@@ -44,7 +44,7 @@ export class Checkouts {
       const checkout = await tx.lock(checkoutAggregate, checkoutId, 'checkout_not_found');
       const edited = edit(checkout, sent, tx.now);
       if (!edited) return { merchantCheckout: checkoutView(checkout) };
-      return { merchantCheckout: tx.step(checkoutAggregate, edited, 'checkout.updated', { log: 'Edit' }) };
+      return { merchantCheckout: tx.step(checkoutAggregate, edited, 'checkout.updated', { log: 'Edit' }).view };
     });
   }
 
@@ -54,7 +54,7 @@ export class Checkouts {
       const checkout = await tx.lock(checkoutAggregate, checkoutId, 'checkout_not_found');
       const published = publish(checkout, tx.now);
       if (!published) return { merchantCheckout: checkoutView(checkout) };
-      return { merchantCheckout: tx.step(checkoutAggregate, published, 'checkout.published', { log: 'Publish' }) };
+      return { merchantCheckout: tx.step(checkoutAggregate, published, 'checkout.published', { log: 'Publish' }).view };
     });
   }
 
@@ -79,18 +79,15 @@ export class Checkouts {
       if (!chosen) throw new Rejected('checkout_not_found');
       checkLive(chosen, 'choose');
       if (chosen.isDefault) return { merchantCheckout: checkoutView(chosen) };
-      const before = all.filter(({ isDefault }) => isDefault);
-      // cleared first: the unique index allows one default at any time, within a statement too
-      await tx.run('update checkouts set is_default = false where merchant_id = $1 and id = any($2)', [
-        tx.merchantId,
-        before.map(({ id }) => id),
-      ]);
-      for (const one of before) {
-        tx.step(checkoutAggregate, { ...one, isDefault: false, modifyTime: tx.now }, 'checkout.updated');
+      for (const before of all.filter(({ isDefault }) => isDefault)) {
+        const cleared = { ...before, isDefault: false, modifyTime: tx.now };
+        // cleared first: the unique index allows one default at any time, within a statement too
+        await tx.saveNow(checkouts, cleared);
+        tx.step(checkoutAggregate, cleared, 'checkout.updated');
       }
       tx.onConflict('checkouts_one_default', 'again');
       const changed = { ...chosen, isDefault: true, modifyTime: tx.now };
-      return { merchantCheckout: tx.step(checkoutAggregate, changed, 'checkout.updated', { log: 'SetDefault' }) };
+      return { merchantCheckout: tx.step(checkoutAggregate, changed, 'checkout.updated', { log: 'SetDefault' }).view };
     });
   }
 

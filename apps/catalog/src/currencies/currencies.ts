@@ -39,7 +39,7 @@ export class Currencies {
       const changed: CurrencyRules = { ...rules, sets, modifyTime: tx.now };
       tx.onConflict('currency_rules_pkey', 'again');
       tx.log('MultiCurrencies', 'Update');
-      return tx.step(currencyAggregate, changed, 'currency.updated');
+      return tx.step(currencyAggregate, changed, 'currency.updated').view;
     });
   }
 

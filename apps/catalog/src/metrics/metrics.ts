@@ -44,7 +44,7 @@ export class Metrics {
         sortName: sortNameOf(texts.metricName),
       };
       tx.onConflict('metrics_code', () => invalid('/code', 'is the code of another metric'));
-      return { merchantMetric: tx.step(metricAggregate, metric, 'metric.created', { log: 'New' }) };
+      return { merchantMetric: tx.step(metricAggregate, metric, 'metric.created', { log: 'New' }).view };
     });
   }
 
@@ -61,7 +61,7 @@ export class Metrics {
       const retyped = sent.type !== undefined && sent.type !== metric.type;
       const edited = edit(metric, sent, retyped ? await activePlansUsing(tx, metricId) : [], tx.now);
       if (!edited) return { merchantMetric: metricView(metric) };
-      return { merchantMetric: tx.step(metricAggregate, edited, 'metric.updated', { log: 'Edit' }) };
+      return { merchantMetric: tx.step(metricAggregate, edited, 'metric.updated', { log: 'Edit' }).view };
     });
   }
 
@@ -70,7 +70,7 @@ export class Metrics {
     return this.db.write(caller, async tx => {
       const metric = await lock(tx, metricId);
       const deleted = remove(metric, await activePlansUsing(tx, metricId), tx.now);
-      return { merchantMetric: tx.step(metricAggregate, deleted, 'metric.deleted', { log: 'Delete' }) };
+      return { merchantMetric: tx.step(metricAggregate, deleted, 'metric.deleted', { log: 'Delete' }).view };
     });
   }
 

@@ -82,7 +82,7 @@ export class PlanMoves {
         onetimeAddonIds: binds(onetimeAddonIds),
         autoUpgradePlanId: 0,
       });
-      const view = tx.step(planAggregate, bound, 'plan.updated', { log: 'BindAddons' });
+      const { view } = tx.step(planAggregate, bound, 'plan.updated', { log: 'BindAddons' });
       if (bound.status === 'active') await activateAll(tx, addons);
       return { plan: view };
     });

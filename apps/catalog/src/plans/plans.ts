@@ -59,7 +59,7 @@ export class Plans {
       if (sent.productId !== undefined) await holdProduct(tx, sent.productId);
       await checkMetrics(tx, sent);
       tx.onConflict('plans_external_id', externalIdTaken);
-      const view = tx.step(planAggregate, edited, 'plan.updated', { log: 'Edit' });
+      const { view } = tx.step(planAggregate, edited, 'plan.updated', { log: 'Edit' });
       if (edited.status === 'active') await activateAll(tx, addons);
       return { plan: view };
     });
@@ -118,7 +118,7 @@ export async function addPlan(tx: Tx, input: NewPlan, config: Config, log: strin
     priceChange: null,
   };
   tx.onConflict('plans_external_id', externalIdTaken);
-  return tx.step(planAggregate, plan, 'plan.created', { log });
+  return tx.step(planAggregate, plan, 'plan.created', { log }).view;
 }
 
 /** A plan by either id; when both are given, they must belong to one plan. */

@@ -44,7 +44,7 @@ export class Products {
         deletedTime: 0,
         sortName: sortNameOf(texts.productName),
       };
-      return { product: tx.step(productAggregate, product, 'product.created', { log: 'New' }) };
+      return { product: tx.step(productAggregate, product, 'product.created', { log: 'New' }).view };
     });
   }
 
@@ -53,7 +53,7 @@ export class Products {
     return this.db.write(caller, async tx => {
       const [original, id] = await Promise.all([findProduct(tx, productId), tx.nextId(products), keepDefault(tx)]);
       const copy = { ...original, id, version: 0, createTime: tx.now, modifyTime: tx.now };
-      return { product: tx.step(productAggregate, copy, 'product.created', { log: `Copy: ${productId}` }) };
+      return { product: tx.step(productAggregate, copy, 'product.created', { log: `Copy: ${productId}` }).view };
     });
   }
 
@@ -97,7 +97,7 @@ export class Products {
       const product = await lockProduct(tx, productId);
       const edited = edit(product, sent, tx.now);
       if (!edited) return { product: productView(product) };
-      return { product: tx.step(productAggregate, edited, 'product.updated', { log: 'Edit' }) };
+      return { product: tx.step(productAggregate, edited, 'product.updated', { log: 'Edit' }).view };
     });
   }
 

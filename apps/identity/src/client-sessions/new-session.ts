@@ -53,7 +53,7 @@ export class NewSession {
         const passwordHash = hashed ?? (password ? await this.hash(password, caller) : null);
         const texts = { email, externalUserId, firstName, lastName, phone, address, language: '' };
         const made = newRow(tx, { ...texts, id: await tx.nextId(users), passwordHash });
-        user = tx.step(userAggregate, made, 'user.created');
+        user = tx.step(userAggregate, made, 'user.created').view;
       }
       tx.log(`User(${user.id})`, found ? 'NewSession' : 'New', { userId: user.id });
       return this.opened(tx, user, { returnUrl, cancelUrl });
@@ -103,7 +103,7 @@ async function overwrite(tx: Tx, found: User, given: Given): Promise<Known> {
   const user = await tx.lock(userAggregate, found.id, 'user_not_found');
   refuseInactive(user);
   const next = edited(user, editOf(user, given));
-  return next ? tx.step(userAggregate, next, 'user.updated') : user;
+  return next ? tx.step(userAggregate, next, 'user.updated').view : user;
 }
 
 /** The edit that a request stands for; an e-mail that differs only in case is no change. */

@@ -45,7 +45,7 @@ export class Roles {
         version: 0,
       };
       refuseTakenName(tx);
-      return { merchantRole: tx.step(roleAggregate, role, 'role.created', { log: 'New' }) };
+      return { merchantRole: tx.step(roleAggregate, role, 'role.created', { log: 'New' }).view };
     });
   }
 
@@ -59,7 +59,7 @@ export class Roles {
       if (isKept) return { merchantRole: roleView(role) };
       await refuseExcess(tx, caller, grantOf(next.permissions), grantOf(role.permissions));
       refuseTakenName(tx);
-      const merchantRole = tx.step(roleAggregate, next, 'role.updated', { log: 'Edit' });
+      const merchantRole = tx.step(roleAggregate, next, 'role.updated', { log: 'Edit' }).view;
       if (isRegranted) await this.regrant(tx, next);
       return { merchantRole };
     });

@@ -65,7 +65,7 @@ export class AuthProviders {
       const row = this.changed(blank, input);
       await unlinkIssuers(tx, [row.issuer]);
       refuseTaken(tx);
-      return { authProvider: tx.step(providerAggregate, row, 'provider.created', { log: 'New' }) };
+      return { authProvider: tx.step(providerAggregate, row, 'provider.created', { log: 'New' }).view };
     });
   }
 
@@ -78,7 +78,7 @@ export class AuthProviders {
       if (JSON.stringify(next) === JSON.stringify(row)) return { authProvider: providerView(row) };
       if (isOtherKey(row, next)) await unlinkIssuers(tx, [row.issuer, next.issuer]);
       refuseTaken(tx);
-      return { authProvider: tx.step(providerAggregate, next, 'provider.updated', { log: 'Edit' }) };
+      return { authProvider: tx.step(providerAggregate, next, 'provider.updated', { log: 'Edit' }).view };
     });
   }
 

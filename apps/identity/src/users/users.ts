@@ -37,7 +37,7 @@ export class Users {
       refuseTakenAtCommit(appender);
       const row = newRow(appender, { ...blank, email, id, passwordHash });
       const user = edited(row, edit) ?? row;
-      return { user: appender.step(userAggregate, user, 'user.created', { log: 'New' }) };
+      return { user: appender.step(userAggregate, user, 'user.created', { log: 'New' }).view };
     });
   }
 
@@ -50,7 +50,7 @@ export class Users {
       refuseTaken(await holders(tx, next), userId);
       if (next.gatewayId !== user.gatewayId) await refuseUnusable(tx, next.gatewayId);
       refuseTakenAtCommit(tx);
-      const view = tx.step(userAggregate, next, 'user.updated', { log: 'Update' });
+      const { view } = tx.step(userAggregate, next, 'user.updated', { log: 'Update' });
       return { user: await accountOf(tx, view, next) };
     });
   }

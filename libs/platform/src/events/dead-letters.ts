@@ -1,6 +1,6 @@
 import type { Db } from '../store/db.js';
 import type { Event } from '../store/event.js';
-import { plainArrays } from '../store/paths.js';
+import { plainArrays } from '../store/paths/paths.js';
 import type { Row } from '../store/pool.js';
 import { gateValues, raiseGates } from '../store/sql/dedupe.js';
 import { upTo } from '../store/sql/size-limits.js';

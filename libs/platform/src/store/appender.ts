@@ -2,7 +2,7 @@ import type { Rejected } from '@recur/kernel';
 import type { AggregateOf, LogIds, Lookup, Where } from './aggregate.js';
 import { Stale } from './outcomes.js';
 import { type Peeks, rowsAmong, rowsWhere } from './reads/reads.js';
-import type { Conflict, Recorder, StepOptions } from './recorder.js';
+import type { Conflict, Recorder, StepOptions, Stepped } from './recorder.js';
 import type { Table } from './schema/table.js';
 import type { Source } from './session.js';
 
@@ -53,13 +53,13 @@ export class Appender implements Peeks {
     this.recorder.add(into, row);
   }
 
-  /** Inserts a new aggregate's row and emits `event` with its view, which is returned; see `Tx.step`. */
+  /** Inserts a new aggregate's row and emits `event` with its view; returns both. See `Tx.step`. */
   step<E extends string, T, S, V extends object>(
     of: AggregateOf<E, T, S, V>,
     state: NoInfer<S>,
     event: NoInfer<E>,
     options?: StepOptions,
-  ): V {
+  ): Stepped<S, V> {
     return this.recorder.step(of, state, event, options);
   }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Keyring } from '../runtime/secrets.js';
 import type { Lookup } from './aggregate.js';
 import type { EventKinds } from './event.js';
-import type { PathParts, Paths } from './paths.js';
+import type { PathParts, Paths } from './paths/paths.js';
 
 /** Asks the owner of a copy for its newest state of one object and stores it; see copies.ts. */
 export type Refresh = (copy: string, id: Lookup, caller: Caller) => Promise<void>;

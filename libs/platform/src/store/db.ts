@@ -11,7 +11,7 @@ import { indexedOn } from './due/indexed.js';
 import { asRejection } from './errors.js';
 import type { Event } from './event.js';
 import { CommittedRejection, committedRejectionIn } from './outcomes.js';
-import type { Paths } from './paths.js';
+import type { Paths } from './paths/paths.js';
 import { prepared, queryOn, type Row } from './pool.js';
 import { Reader } from './reader.js';
 import { type Context, type Recorded, Recorder } from './recorder.js';
@@ -237,8 +237,8 @@ export class Db {
     const recorded = recorder.outcome();
     await recorder.work.remove(session);
     session.onCommit(() => this.wake(caller.merchantId, recorded));
-    if (recorded.changes.length === 0) return [];
     if (recorded.changed) await this.knowTenant(caller.merchantId);
+    if (recorded.changes.length + recorded.events.length === 0) return [];
     if (recorded.events.length > 0) session.onCommit(() => this.parts.committed());
     return [this.commitOf(caller.merchantId, { ...recorded, answers: [] })];
   }

@@ -1,20 +1,15 @@
 import type { EventName, OperationLogged } from '@recur/contracts';
-import { invalid, Outcome, type Rejected } from '@recur/kernel';
+import { Outcome, type Rejected } from '@recur/kernel';
 import type { Caller } from '../runtime/caller.js';
 import type { AggregateOf, EventSource, LogIds, Lookup } from './aggregate.js';
 import { WorkChanges } from './due/work-changes.js';
 import { violatedIndex } from './errors.js';
-import { type EventKinds, written } from './event.js';
+import type { EventKinds } from './event.js';
 import type { Table } from './schema/table.js';
 import type { Arrays } from './sql/arrays.js';
+import { type Emission, outboxRow } from './sql/outbox-row.js';
 import type { RowToWrite } from './sql/rows.js';
 import type { Change, EventRow, RowGroup, WriteSet } from './sql/write-set.js';
-
-/**
- * The largest event data. Well below NATS's `max_payload`: an event that the bus refuses would stay in the outbox for
- * ever, and its object could not be answered any more.
- */
-const limits = { eventBytes: 3_145_728 } as const;
 
 const LOGGED = 'operation.logged' satisfies EventName;
 
@@ -55,6 +50,14 @@ export interface StepOptions {
   ids?: LogIds;
 }
 
+/** An aggregate after a step. */
+export interface Stepped<S, V> {
+  /** The state with the version that the step gave it. */
+  readonly state: S;
+  /** The view of that state, which the event carries. */
+  readonly view: V;
+}
+
 /** Everything a command leaves behind, apart from its stored answer. */
 export interface Recorded extends Omit<WriteSet, 'answers'> {
   /** Finds an event by the data it was made of. */
@@ -73,15 +76,6 @@ interface Tracked {
   row: unknown;
   version: number;
   saved: boolean;
-}
-
-interface Emission {
-  type: string;
-  aggregate: string;
-  aggregateId: string;
-  version: number;
-  data: object;
-  caller: Caller;
 }
 
 interface LogEntry extends Emission {
@@ -145,29 +139,39 @@ export class Recorder {
     this.saved(into, row);
   }
 
+  /** Like `save`, for a row that the caller writes at once: returns how. It counts as locked and saved from then on. */
+  savedNow<T>(into: Table<T>, row: T): { change: Change; written: RowToWrite } {
+    const tracked = this.saved(into, row);
+    const { change, version } = tracked;
+    tracked.change = 'update';
+    tracked.saved = false;
+    this.wrote();
+    return { change, written: { row, version } };
+  }
+
   /** Inserts the row. */
   add<T>(into: Table<T>, row: T): void {
     if (this.records.tracked.has(keyOf(into, row))) throw new Error(`${keyOf(into, row)} was added before`);
     this.track(into, row, 'insert').saved = true;
   }
 
-  /** Saves a state, numbers it, and emits its view; returns the view. */
+  /** Saves a state, numbers it, and emits its view; returns both. */
   step<E extends string, T, S, V extends object>(
     of: AggregateOf<E, T, S, V>,
     state: S,
     event: E,
     { log, ids }: StepOptions = {},
-  ): V {
+  ): Stepped<S, V> {
     const row = this.saved(of.table as Table<unknown>, state);
     const numbered: S = { ...state, version: ++row.version };
     row.row = numbered;
-    const data = of.view(numbered);
-    this.record(event, of, numbered, row.version, data);
+    const view = of.view(numbered);
+    this.record(event, of, numbered, row.version, view);
     if (log !== undefined) {
       const target = of.target?.(numbered) ?? idOf(of, numbered);
       this.log(`${of.title}(${target})`, log, { ...of.ids?.(numbered), ...ids });
     }
-    return data;
+    return { state: numbered, view };
   }
 
   /** Saves a state, numbers it, and emits data that is not its view; returns its version. */
@@ -213,7 +217,7 @@ export class Recorder {
     const { work, ran, unlogged, clockMoved } = this.records;
     const entries = this.logEntries();
     const emissions = [...this.records.emissions, ...entries];
-    const events = emissions.map(emission => this.outboxRow(emission));
+    const events = emissions.map(emission => outboxRow(emission, this.context));
     const changed = this.changedRows();
     const groups = [...changed, ...work.scheduledRows()];
     return {
@@ -258,36 +262,6 @@ export class Recorder {
     const { caller } = this.context;
     this.records.emissions.push({ type, aggregate: of.name, aggregateId: idOf(of, row), version, data, caller });
   }
-
-  private outboxRow({ type, aggregate, aggregateId, version, data, caller }: Emission): EventRow {
-    const { context } = this;
-    const kind = context.events[type];
-    const id = context.newId('ev_');
-    const { actor, requestId, traceparent, merchantId } = caller;
-    const subject = aggregateId || id;
-    const at = context.now;
-    const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at, actor, requestId, traceparent };
-    const { envelope, data: json } = written(head, data, kind);
-    checkSize(json, `${aggregate} ${subject}`);
-    return {
-      id,
-      type,
-      aggregate,
-      aggregateId: subject,
-      version,
-      envelope,
-      data: json,
-      createdAt: context.keptFrom,
-    };
-  }
-}
-
-/** Each write is size-limited, but an aggregate can grow past the limit over many writes. */
-function checkSize(data: string, subject: string): void {
-  if (data.length * 3 <= limits.eventBytes) return;
-  const bytes = Buffer.byteLength(data);
-  if (bytes <= limits.eventBytes) return;
-  throw invalid('', `${subject} would have ${bytes} bytes as JSON, and can have ${limits.eventBytes} at most`);
 }
 
 const idOf = ({ key }: { key: string }, row: unknown) => String((row as Record<string, unknown>)[key]);

@@ -16,11 +16,11 @@ import { Stale } from './outcomes.js';
 import type { Row } from './pool.js';
 import { Reader } from './reader.js';
 import type { Peeks } from './reads/reads.js';
-import type { Conflict, Recorder, StepOptions } from './recorder.js';
+import type { Conflict, Recorder, StepOptions, Stepped } from './recorder.js';
 import { hydrate, type Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { rowsValues } from './sql/rows.js';
-import { upsertText } from './sql/statements.js';
+import { saveText, upsertText } from './sql/statements.js';
 
 /**
  * A transaction that writes. It begins with its first statement, and everything read in it is read in it. Reads and
@@ -105,6 +105,16 @@ export class Tx extends Reader implements Peeks {
     this.recorder.save(into, row);
   }
 
+  /**
+   * Like `save`, but the statement runs at once: for what follows in this transaction and has to see it, such as a unique
+   * index or a read. The row counts as locked from then on; a step of it goes out with the commit, as every step does.
+   * Throws what the database does, of which `onConflict` gives the meaning.
+   */
+  async saveNow<T>(into: Table<T>, row: T): Promise<void> {
+    const { change, written } = this.recorder.savedNow(into, row);
+    await this.session.query(saveText(into, change), rowsValues(into, [written], this.recorder.context.arrays));
+  }
+
   /** Inserts rows of a table with a version, or updates those that are there with an older one; runs at once. */
   async upsert<T extends { version: number }>(into: Table<T>, rows: readonly T[]): Promise<void> {
     if (rows.length === 0) return;
@@ -114,14 +124,15 @@ export class Tx extends Reader implements Peeks {
 
   /**
    * Something happened to an aggregate: saves its row (an insert, or an update where it is locked), numbers it, and
-   * emits `event` with its view, which is returned. `log` adds the command's entry to the operation log.
+   * emits `event` with its view. Returns the numbered state and the view. `log` adds the command's entry to the operation
+   * log.
    */
   step<E extends string, T, S, V extends object>(
     of: AggregateOf<E, T, S, V>,
     state: NoInfer<S>,
     event: NoInfer<E>,
     options?: StepOptions,
-  ): V {
+  ): Stepped<S, V> {
     return this.recorder.step(of, state, event, options);
   }
 

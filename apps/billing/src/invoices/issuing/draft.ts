@@ -37,7 +37,7 @@ export function saveDraft(
     if (tx instanceof Appender) tx.add(invoiceLines, line);
     else tx.save(invoiceLines, line);
   }
-  return { draft, view: tx.step(invoiceAggregate, draft, 'invoice.created', { log }) };
+  return { draft, view: tx.step(invoiceAggregate, draft, 'invoice.created', { log }).view };
 }
 
 /** Replaces the lines of a draft in the database. */

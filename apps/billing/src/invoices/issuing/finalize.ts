@@ -103,7 +103,7 @@ export class InvoiceFinalizer {
     const opened = { ...attached, deadline, payment };
     tx.schedule('invoice.expire', opened.invoiceId, deadline);
     const collected = isCharged && startCollecting(tx, opened, collection);
-    const view = tx.step(invoiceAggregate, opened, 'invoice.process', log);
+    const { view } = tx.step(invoiceAggregate, opened, 'invoice.process', log);
     tx.step(paymentAggregate, payment, 'payment.created', paymentLog);
     // an invoice that is charged at once is announced with what comes of that
     const isAtOnce = collected && isChargedAtFinish(collected, opened.finishTime);

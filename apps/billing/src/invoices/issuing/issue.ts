@@ -107,7 +107,7 @@ export class InvoiceMaker {
     const { merchantId, now } = tx;
     const document = await shownDocument(tx, composed, { merchantId, id, invoiceId, createFrom, now });
     saveLines(tx, document);
-    return tx.step(invoiceAggregate, document, 'invoice.created', { log });
+    return tx.step(invoiceAggregate, document, 'invoice.created', { log }).view;
   }
 
   /** A negative total is a credit note; what the payments of `sources` do not take goes to main credit. */
@@ -124,7 +124,7 @@ export class InvoiceMaker {
     const settings = await settingsOf(tx);
     const numbered = await nextNumber(tx, 'credit_note', merchant);
     const invoice = { ...note, ...finished, ...numbered, sendStatus: sendStatusOf(settings, numbered.number) };
-    const view = tx.step(invoiceAggregate, invoice, 'invoice.created', { log });
+    const { view } = tx.step(invoiceAggregate, invoice, 'invoice.created', { log });
     await this.notices.notify(tx, 'credited', invoice);
     return view;
   }
@@ -190,9 +190,5 @@ function assertLeft({ invoiceId, lines }: InvoiceState, shares: readonly Credite
  * Frees the period of an open invoice that this transaction cancels: the unique index has to see it before the invoice
  * that replaces it. The caller has locked it.
  */
-export async function releasePeriod(tx: Tx, invoiceId: string): Promise<void> {
-  await tx.run(`update invoices set status = 'cancelled' where merchant_id = $1 and invoice_id = $2`, [
-    tx.merchantId,
-    invoiceId,
-  ]);
-}
+export const releasePeriod = (tx: Tx, invoice: InvoiceState): Promise<void> =>
+  tx.saveNow(invoices, { ...invoice, status: 'cancelled' });

@@ -148,7 +148,7 @@ const planIds = (lines: readonly { planId: number }[]) => lines.map(({ planId })
 /** Saves an edited draft with its lines. */
 async function saveEdited(tx: Tx, edited: InvoiceState) {
   await replaceLines(tx, edited);
-  return tx.step(invoiceAggregate, edited, 'invoice.updated', { log: 'Edit' });
+  return tx.step(invoiceAggregate, edited, 'invoice.updated', { log: 'Edit' }).view;
 }
 
 /** The draft with the input applied. Lines that the input does not replace keep their snapshot of the plan. */

@@ -120,9 +120,9 @@ async function saved(tx: Tx, sub: Subscription, composed: Composed, made: Made, 
     createTime: now,
     modifyTime: now,
   };
-  const created = tx.step(onetimeAddonAggregate, addon, 'subscription.onetime_addon.created', { log: 'New' });
+  const created = tx.step(onetimeAddonAggregate, addon, 'subscription.onetime_addon.created', { log: 'New' }).view;
   if (status !== invoiceStatus.paid) return created;
-  return tx.step(onetimeAddonAggregate, { ...addon, status: 'paid' }, 'subscription.onetime_addon.success');
+  return tx.step(onetimeAddonAggregate, { ...addon, status: 'paid' }, 'subscription.onetime_addon.success').view;
 }
 
 /** Takes the add-on of an invoice to its end; none where it is being made, or the invoice sells something else. */

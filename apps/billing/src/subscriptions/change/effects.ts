@@ -161,7 +161,7 @@ export class ChangeEffects {
       const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
       await voidPeriod(tx, row);
       if (invoice.status !== 'processing') continue;
-      await releasePeriod(tx, invoiceId);
+      await releasePeriod(tx, invoice);
       await this.endings.cancel(tx, invoice);
     }
     const { carried, discount } = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
@@ -221,12 +221,9 @@ async function releaseNext(tx: Tx, { subscriptionId, currentPeriodEnd }: Subscri
 
 /** Cancels a change whose invoice, if it has one, has ended: the lines that it set off are unbilled again. */
 async function drop(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<void> {
-  // at once: the unique index has to see it before the change that supersedes it
-  await tx.run(
-    `update subscription_pending_updates set status = 'cancelled' where merchant_id = $1 and pending_update_id = $2`,
-    [tx.merchantId, update.pendingUpdateId],
-  );
   const cancelled = { ...update, status: 'cancelled', modifyTime: tx.now } as const;
+  // at once: the unique index has to see it before the change that supersedes it
+  await tx.saveNow(pendingUpdates, cancelled);
   tx.step(pendingUpdateAggregate, cancelled, 'subscription.pending_update.cancelled');
   if (update.effectImmediate !== 0) await releaseNext(tx, sub);
   const carried = [...(updateTermsOf(update).carried ?? []), ...sub.carried];

@@ -176,7 +176,7 @@ export class ChangeSubmit {
     const period = { ...composed.bill.period, seq: open.periodSeq + 1 };
     const bill = { ...composed.bill, period };
     await moveDiscount(tx, open, { ...composed, bill }, invoiceId);
-    await releasePeriod(tx, open.invoiceId);
+    await releasePeriod(tx, open);
     await this.endings.cancel(tx, open);
     // lines that the open invoice had carried stand on the new one
     const again = await tx.lock(subscriptionAggregate, sub.subscriptionId, 'subscription_not_found');

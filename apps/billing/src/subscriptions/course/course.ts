@@ -51,15 +51,14 @@ export class DueDays {
       return { subscription: subscriptionView(sub), invoice: null };
     }
     const [ahead] = await periodsFrom(tx, subscriptionId, sub.currentPeriodEnd);
-    if (ahead?.state === 'open') await this.changes.withdrawNext(tx, sub);
+    // lines that the withdrawn invoice had carried are unbilled again
+    const before = ahead?.state === 'open' ? await this.changes.withdrawNext(tx, sub) : sub;
     const from = ahead?.state === 'paid' ? ahead.endAt : sub.currentPeriodEnd;
     const { anchor, k: periodNo } = dueSeries(from, sub.anchor, dueDay, interval, sub.timeZone);
-    // lines that the withdrawn invoice had carried are unbilled again
-    const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
     const after = { ...before, anchor, periodNo, modifyTime: tx.now };
     const subscription = tx.step(subscriptionAggregate, after, 'subscription.updated', {
       log: `ChangeDueDay: ${dueDay}`,
-    });
+    }).view;
     tx.schedule(NEXT, subscriptionId, tx.now);
     return { subscription, invoice: ahead?.state === 'paid' ? null : await nextInvoice(tx, this.arrears, after) };
   }
@@ -150,7 +149,7 @@ export class RunningSubscriptions {
       if (sub.parkedReason === '') throw new Rejected('subscription_not_parked');
       const resumed = { ...sub, parkedReason: '', parkedAt: tx.now, modifyTime: tx.now };
       tx.schedule(NEXT, subscriptionId, tx.now);
-      return { subscription: tx.step(subscriptionAggregate, resumed, 'subscription.updated', { log: 'Resume' }) };
+      return { subscription: tx.step(subscriptionAggregate, resumed, 'subscription.updated', { log: 'Resume' }).view };
     });
   }
 }

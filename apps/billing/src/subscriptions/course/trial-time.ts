@@ -50,8 +50,11 @@ export class TrialTime {
       const after = isUnpaid ? { ...moved(sub, 'activate', tx.now), currentPeriodPaid: 1, dunningTime: 0 } : sub;
       const carried = paidNext && next ? carriedMoved(sub.carried, stretchOf(paidNext), stretchOf(next)) : sub.carried;
       const saved = { ...after, carried, ...(unpaid && unpaid.invoiceId !== '' && { latestInvoiceId: '' }) };
-      tx.step(subscriptionAggregate, saved, 'subscription.updated', { log });
-      if (isUnpaid) await this.activated(tx, subscriptionId);
+      const { state } = tx.step(subscriptionAggregate, saved, 'subscription.updated', { log });
+      if (isUnpaid) {
+        const activated = { ...state, firstPaidTime: state.firstPaidTime || tx.now };
+        tx.step(subscriptionAggregate, activated, 'subscription.activated');
+      }
       if (unpaid) {
         const endAt = free?.end ?? unpaid.endAt;
         tx.save(subscriptionPeriods, { ...unpaid, kind: 'free', state: 'paid', invoiceId: '', endAt });
@@ -76,12 +79,6 @@ export class TrialTime {
     if (invoiceId === '') return;
     const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
     if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
-  }
-
-  private async activated(tx: Tx, subscriptionId: string): Promise<void> {
-    const active = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
-    const firstPaidTime = active.firstPaidTime || tx.now;
-    tx.step(subscriptionAggregate, { ...active, firstPaidTime }, 'subscription.activated');
   }
 }
 

@@ -149,5 +149,5 @@ async function withMethod(tx: Tx, sub: Subscription, methodId: string) {
   await assertSaved(tx, { gatewayId, userId, methodId });
   const changed = { ...sub, paymentMethodId: methodId, modifyTime: tx.now };
   announceMethod(tx, { gatewayId, userId, methodId: '' });
-  return tx.step(subscriptionAggregate, changed, 'subscription.updated', { log: 'ChangeMethod' });
+  return tx.step(subscriptionAggregate, changed, 'subscription.updated', { log: 'ChangeMethod' }).view;
 }

@@ -41,9 +41,8 @@ export class RenewalOutcomes {
     const isCurrent = begins || row.startAt === sub.currentPeriodStart;
     if (isCurrent && sub.status === 'incomplete') {
       const active = { ...moved(next, 'activate', tx.now), dunningTime: 0, firstPaidTime: sub.firstPaidTime || tx.now };
-      tx.step(subscriptionAggregate, active, 'subscription.auto_renew.success');
-      const again = await tx.lock(subscriptionAggregate, sub.subscriptionId, 'subscription_not_found');
-      tx.step(subscriptionAggregate, again, 'subscription.activated');
+      const { state } = tx.step(subscriptionAggregate, active, 'subscription.auto_renew.success');
+      tx.step(subscriptionAggregate, state, 'subscription.activated');
     } else {
       tx.step(subscriptionAggregate, next, 'subscription.auto_renew.success');
     }

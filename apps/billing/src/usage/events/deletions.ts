@@ -36,17 +36,14 @@ export class UsageDeletions {
     const event = await tx.lock(usageEvents, { id, eventTime, deletedTime: 0 }, 'usage_event_not_found');
     if (!counter) throw new Error(`no counter of event ${id}`);
     if (counter.closed) await this.assertCorrectable(tx, subscriptionId);
-    tx.save(usageEvents, { ...event, deletedTime: tx.now });
+    const deleted = { ...event, deletedTime: tx.now };
     const isLast = event.uniqueId === '' || (await this.dropUnique(tx, counter, event.uniqueId));
     const aggregation = aggregationOf(metric);
     let tally = removed(aggregation, counter, event, isLast);
-    if (!tally) {
-      await tx.run('update usage_events set deleted_time = $4 where merchant_id = $1 and id = $2 and event_time = $3', [
-        tx.merchantId,
-        id,
-        eventTime,
-        tx.now,
-      ]);
+    if (tally) tx.save(usageEvents, deleted);
+    else {
+      // at once: the recount reads the events that are left
+      await tx.saveNow(usageEvents, deleted);
       tally = await recount(tx, aggregation, counter);
     }
     const changed = { ...counter, ...tally, version: counter.version + 1 };

@@ -7,7 +7,7 @@ import { counters } from '../tables.js';
 /** The kind of work that starts an upgrade; its key is `<subscriptionId>-<planId>`. */
 export const UPGRADE_WORK = 'usage.upgrade';
 
-/** Upgrades of subscriptions, which the wing of subscriptions implements. */
+/** Upgrades of subscriptions; `subscriptions/` implements them. */
 export abstract class PlanUpgrades {
   /** Starts an upgrade with the usual payment, in the transaction given. */
   abstract start(tx: Tx, of: { subscriptionId: string; planId: number }): Promise<void>;

@@ -74,6 +74,14 @@ function updateText<T>(of: Table<T>, at: number): string {
   return `update ${of.table} t set ${assignments(of, 'r')} from ${rowsText(of, at)} where ${match.join(' and ')}`;
 }
 
+/** The change of rows of a table, whose parameters begin at $at. `from` comes before the rows of an insert. */
+const changeText = <T>(of: Table<T>, change: Change, at: number, from = '') =>
+  change === 'insert' ? insertText(of, at, from) + replacing(of) : updateText(of, at);
+
+/** Inserts rows, or updates rows that are locked, as a statement of its own; see `rowsValues`. */
+export const saveText = <T>(into: Table<T>, change: Change): string =>
+  once(`n ${change} ${into.table}`, () => changeText(into, change, 1));
+
 /** Inserts rows of a table with a version, or updates those that are there with an older one; see `rowsValues`. */
 export function upsertText<T>(into: Table<T>): string {
   return once(
@@ -126,7 +134,7 @@ export function commitText(changes: readonly (readonly [Table<unknown>, Change])
   return once(shapeOf(changes), () => {
     let at = 2;
     const parts = changes.map(([table, change]) => {
-      const text = change === 'insert' ? insertText(table, at, 'ctx, ') + replacing(table) : updateText(table, at);
+      const text = changeText(table, change, at, 'ctx, ');
       at += rowsWidth(table);
       return text;
     });

@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { prepared, queryOn } from './pool.js';
-import { type Ask, Session } from './session.js';
-import type { Arrays } from './sql/arrays.js';
-import { commitText } from './sql/statements.js';
-import { commitValues, type WriteSet } from './sql/write-set.js';
+import { prepared, queryOn } from '../pool.js';
+import { type Ask, Session } from '../session.js';
+import type { Arrays } from '../sql/arrays.js';
+import { commitText } from '../sql/statements.js';
+import { commitValues, type WriteSet } from '../sql/write-set.js';
 
 /**
  * Database access outside of a held transaction. Two implementations with the same behaviour: `fastPaths` batches

@@ -1,6 +1,6 @@
-import type { PathParts, Paths } from '../paths.js';
 import { binaryArrays } from './binary-arrays.js';
 import { CommitBatcher } from './commit-batcher.js';
+import type { PathParts, Paths } from './paths.js';
 import { ReadBatcher } from './read-batcher.js';
 import { Sequences } from './sequences.js';
 
