@@ -61,10 +61,31 @@ const listed = new Set(
 const askedFor = new Set(
   appSources.flatMap(({ text }) => [
     ...[...text.matchAll(/^ {2}constructor\((.*?)\) \{/gms)].flatMap(([, parameters]) => classNames(parameters)),
-    ...[...text.matchAll(/\b(?:get|of|by)\((\w+)|inject: \[([^\]]*)\]|use(?:Existing|Class): (\w+)/g)].flatMap(found =>
+    ...[...text.matchAll(/\b(?:get|of|via)\((\w+)|inject: \[([^\]]*)\]|use(?:Existing|Class): (\w+)/g)].flatMap(found =>
       classNames(found.slice(1).join(' ')),
     ),
   ]),
+);
+
+/** Names that files import from files of apps, as "file name"; "file *" for all of them. */
+const imported = new Set(
+  allSources.flatMap(({ file, text }) =>
+    [
+      ...text.matchAll(
+        /(?:import|export) (?:type )?(?:\{([^}]*)\}|\*(?: as \w+)?) from '(\.[^']+)'|import\('(\.[^']+)'\)/g,
+      ),
+    ].flatMap(([, names, from = '', loaded = '']) => {
+      const to = path.join(path.dirname(file), from || loaded).replace(/\.js$/, '.ts');
+      const each = names?.split(',').map(
+        name =>
+          name
+            .trim()
+            .replace(/^type /, '')
+            .split(' as ')[0],
+      );
+      return (each ?? ['*']).map(name => `${to} ${name}`);
+    }),
+  ),
 );
 
 const guards: Record<string, Guard> = {
@@ -200,6 +221,17 @@ const guards: Record<string, Guard> = {
         .map(name => `${source.file} lists ${name}, which nothing asks for`),
     planted: { file: 'apps/billing/src/x/wing.ts', text: '{\n  providers: [Forgotten],\n}' },
   },
+  'a function or value that is exported is imported by another file': {
+    // the pages of the portal are .tsx; classes of Nest are exported as they are listed
+    over: appSources.filter(({ file }) => !/^apps\/portal\/|\/migrations\//.test(file)),
+    find: ({ file, text }) =>
+      [...text.matchAll(/^(@.*\n)?export (?:async )?(?:const|function|class) (\w+)/gm)]
+        .filter(
+          ([, decorator, name = '']) => !decorator && !imported.has(`${file} ${name}`) && !imported.has(`${file} *`),
+        )
+        .map(([, , name]) => `${file} exports ${name}, which no file imports`),
+    planted: { file: 'apps/billing/src/x.ts', text: 'export const forgotten = 1;' },
+  },
   "a handler that writes without a transaction is listed in its app's test/appends.test.ts": {
     over: appSources,
     find: ({ file, text }) => {
@@ -219,6 +251,14 @@ const guards: Record<string, Guard> = {
         .filter(name => tenantTables.has(name))
         .map(name => `${file}: ${name}`),
     planted: { file: 'apps/billing/src/x.ts', text: "'update invoices set status = 2 where invoice_id = $1'" },
+  },
+  'the title of a test says what it shows in words, without a tag of a page that is not here': {
+    over: testSources.filter(({ file }) => file.endsWith('.test.ts') && !file.endsWith('guards.test.ts')),
+    find: ({ file, text }) =>
+      [...text.matchAll(/\b(?:describe|it)\(\s*(['"`])(.*)\1/g)]
+        .filter(([, , title = '']) => /\b[CDGMTU]\d{1,2}\b/.test(title))
+        .map(([, , title]) => `${file}: ${title}`),
+    planted: { file: 'apps/billing/test/x.test.ts', text: "describe('M2 discount', () => {" },
   },
   'a file is one idea': {
     over: allSources,

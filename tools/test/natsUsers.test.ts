@@ -46,6 +46,7 @@ class Server {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     await new Promise<void>((resolve, reject) => {
+      child.once('error', reject);
       child.once('exit', code => reject(new Error(`nats-server ended with ${code}`)));
       child.stderr?.on('data', chunk => String(chunk).includes('Server is ready') && resolve());
     });

@@ -62,7 +62,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     invoices: ['credits', 'discounts', 'tax', 'usage', 'pricing', 'gateways', 'customers'],
     refunds: ['invoices', 'credits', 'pricing', 'gateways', 'customers'],
     collection: ['refunds', 'invoices', 'pricing', 'gateways', 'customers'],
-    documents: ['invoices', 'gateways', 'pricing'],
+    documents: ['invoices', 'gateways', 'pricing', 'customers'],
     subscriptions: [
       'documents',
       'collection',

@@ -1,7 +1,7 @@
 import type { CodeTable } from '@recur/contracts';
 
 /** Name of a code in its table, for input; the contract has validated the code. Throws Error for an unknown one. */
-export function named<T extends CodeTable>(table: T, code: number): keyof T & string {
+export function nameOfCode<T extends CodeTable>(table: T, code: number): keyof T & string {
   const name = Object.keys(table).find(candidate => table[candidate] === code);
   if (name === undefined) throw new Error(`${code} is none of ${Object.values(table).join(', ')}`);
   return name;

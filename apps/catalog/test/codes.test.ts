@@ -8,7 +8,7 @@ import {
   productStatus,
   publishStatus,
 } from '@recur/contracts';
-import { named } from '../src/codes.js';
+import { nameOfCode } from '../src/codes.js';
 import { metrics } from '../src/metrics/tables.js';
 import { planLifecycle, publishLifecycle } from '../src/plans/domain/plan.js';
 import { plans } from '../src/plans/tables.js';
@@ -37,7 +37,7 @@ it('the database takes these states, types and no other', () => {
 });
 
 it('a code finds its name, and an unknown one none', () => {
-  expect(named(planType, 3)).toBe('onetimeAddon');
-  expect(() => named(planType, 9)).toThrow('9 is none of 1, 2, 3');
+  expect(nameOfCode(planType, 3)).toBe('onetimeAddon');
+  expect(() => nameOfCode(planType, 9)).toThrow('9 is none of 1, 2, 3');
   expect(Object.keys(intervalUnits)).toEqual(['day', 'week', 'month', 'year']);
 });

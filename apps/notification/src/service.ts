@@ -1,6 +1,5 @@
 import { events as registry } from '@recur/contracts';
 import { CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
-
 import { Hooks } from './automation/hooks.js';
 import { OAuth } from './automation/oauth.js';
 import { Automation } from './automation/operations.js';

@@ -10,7 +10,7 @@ export { eventsIn } from './events/envelope.js';
 export { Questions } from './events/questions.js';
 export { streamOf } from './events/stream.js';
 export { type AddressRules, checkUrl } from './outbound/address.js';
-export { Outbound, type OutboundOptions, type Result as OutboundResult } from './outbound/outbound.js';
+export { Outbound, type OutboundOptions, type OutboundResult } from './outbound/outbound.js';
 export { type Caller, type Sender, systemCaller } from './runtime/caller.js';
 export { type Clock, systemClock } from './runtime/clock.js';
 export {
@@ -62,7 +62,7 @@ export type { Event } from './store/event.js';
 export { CommittedRejection } from './store/outcomes.js';
 export type { Row } from './store/pool.js';
 export { Reader } from './store/reader.js';
-export type { Peeking, Peeks } from './store/reads/reads.js';
+export type { CommandReader, PeekReader } from './store/reads/reads.js';
 export type { StepOptions } from './store/recorder.js';
 export { coarseV1, searchableV1, secureV1 } from './store/schema/migration-helpers.js';
 export {

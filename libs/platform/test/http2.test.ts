@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Http2Session } from '../src/outbound/http2-session.js';
-import { Outbound, type OutboundOptions, type Result } from '../src/outbound/outbound.js';
+import { Outbound, type OutboundOptions, type OutboundResult } from '../src/outbound/outbound.js';
 import { closed, tcp } from '../src/testing/servers.js';
 import { certificate, identity, listening } from './tls.js';
 
@@ -32,7 +32,7 @@ const client = (options: Partial<OutboundOptions> = {}) => {
 };
 const times = <T>(count: number, run: (at: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, at) => run(at)));
-const statuses = (results: readonly Result[]) =>
+const statuses = (results: readonly OutboundResult[]) =>
   results.map(result => (result.kind === 'answered' ? result.status : result));
 const thanks: OnStream = stream => {
   stream.respond({ ':status': 200 });

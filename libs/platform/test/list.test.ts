@@ -83,7 +83,7 @@ it('a list of which it is known how many fit shows the same pages, met or collec
 });
 
 it('what is one of many values is collected, for it may lie far from the first page', async () => {
-  const once = jest.spyOn(Session.prototype, 'once');
+  const once = jest.spyOn(Session.prototype, 'queryUnprepared');
   const sizes = (last: number) => ({ sizes: Array.from({ length: last }, (_, at) => at + 1) });
   const pages = [];
   for (const last of [24, 25]) {

@@ -14,7 +14,7 @@ import { createLog } from '../src/runtime/log.js';
 import { ConnectionLost, isConnectionLoss, isUnsent, NoConnection } from '../src/store/errors.js';
 import type { Event } from '../src/store/event.js';
 import { CommittedRejection } from '../src/store/outcomes.js';
-import { ask, createPool, prepared, queryOn } from '../src/store/pool.js';
+import { createPool, prepared, queryOn, runQuery } from '../src/store/pool.js';
 import { Session } from '../src/store/session.js';
 import { type TestService, testService } from '../src/testing/index.js';
 import { TestNats } from '../src/testing/nats.js';
@@ -114,11 +114,11 @@ describe('a connection that breaks', () => {
     await nowhere.end();
     const own = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);
     const client = await own.connect();
-    const [backend] = await ask(client, 'select pg_backend_pid() as pid');
+    const [backend] = await runQuery(client, 'select pg_backend_pid() as pid');
     await end(backend?.pid);
     // the server's last word, then what the driver says of a connection that is gone
     for (let times = 0; times < 2; times++) {
-      const lost = await ask(client, 'select 1').catch(error => error);
+      const lost = await runQuery(client, 'select 1').catch(error => error);
       expect([isConnectionLoss(lost), isUnsent(lost)]).toEqual([true, false]);
     }
     client.release(true);

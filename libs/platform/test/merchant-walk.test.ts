@@ -109,8 +109,8 @@ it('leaves the order to no other worker: replicas that run meanwhile find nothin
 it('is not at its end while another worker has an item, whenever that took it', async () => {
   await schedule('b.renew', 'x', 0);
   const { db } = t;
-  const read = db.indexed.bind(db);
-  jest.spyOn(db, 'indexed').mockImplementationOnce(async (...query) => {
+  const read = db.queryIndexOnly.bind(db);
+  jest.spyOn(db, 'queryIndexOnly').mockImplementationOnce(async (...query) => {
     const rows = await read(...query);
     await t.rows(`update due_work set lease = 'another', lease_until = $1`, [clock.now() + 60]);
     return rows;

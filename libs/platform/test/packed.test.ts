@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { countIn, eventsIn, packed } from '../src/events/envelope.js';
-import { type EventKinds, eventIn, wholeIn, written } from '../src/store/event.js';
+import { type EventKinds, eventIn, eventJson, wholeIn } from '../src/store/event.js';
 import type { Row } from '../src/store/pool.js';
 import { sample } from './sample.js';
 
@@ -85,7 +85,7 @@ describe('an event', () => {
   const read = (envelope: string, kinds: EventKinds) => JSON.parse(JSON.stringify(eventIn(envelope, kinds)));
 
   it('is kept without what is empty, read whole, and its data answered byte for byte', () => {
-    const { envelope, data: whole } = written(head, data, sample.events['thing.grown']);
+    const { envelope, data: whole } = eventJson(head, data, sample.events['thing.grown']);
     expect(JSON.parse(envelope)).toEqual({ ...head, data: { id: 1, version: 2 } });
     expect(read(envelope, sample.events)).toEqual({ ...head, data });
     expect(whole).toBe(JSON.stringify(data));
@@ -93,13 +93,13 @@ describe('an event', () => {
   });
 
   it('of a kind without a shape, or of an unknown one, is what was written', () => {
-    const { envelope } = written(head, data, { aggregate: 'thing' });
+    const { envelope } = eventJson(head, data, { aggregate: 'thing' });
     expect(JSON.parse(envelope)).toEqual({ ...head, data });
     expect(read(envelope, {})).toEqual({ ...head, data });
   });
 
   it('is told from what is none, line by line', () => {
-    const { envelope } = written(head, data, undefined);
+    const { envelope } = eventJson(head, data, undefined);
     const payload = ['nonsense', envelope, '{"merchantId":"x","data":{}}', '', envelope].join('\n');
     const told = eventsIn({ data: Buffer.from(payload) }, {}).map(event => event?.id);
     expect(told).toEqual([undefined, 'ev_1', undefined, undefined, 'ev_1']);

@@ -20,7 +20,7 @@ const plainOf = (value: unknown): string => {
 const call = (name: string, values: readonly unknown[]) =>
   values.length === 0 ? name : `${name}(${values.map(plainOf).join()})`;
 
-/** Plans statements as `db.indexed` does, and for good. */
+/** Plans statements as `db.queryIndexOnly` does, and for good. */
 export async function prepareAll(client: pg.Client, statements: Readonly<Record<string, Measured>>): Promise<void> {
   await client.query('set plan_cache_mode = force_generic_plan');
   await client.query('begin');

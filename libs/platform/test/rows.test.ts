@@ -6,6 +6,7 @@ import { plainArrays } from '../src/store/paths/paths.js';
 import { createPool } from '../src/store/pool.js';
 import {
   document,
+  encoded,
   flag,
   hydrate,
   int,
@@ -36,6 +37,7 @@ interface Every {
   ids: number[];
   shape: unknown;
   plan: unknown;
+  level: 'low' | 'high';
   version: number;
 }
 
@@ -53,6 +55,10 @@ const every = table<Every>('every', {
     ids: integers(),
     shape: document(),
     plan: optionalDocument(),
+    level: encoded(int(), 'level_code', {
+      decode: code => (code === 1 ? 'high' : 'low'),
+      encode: level => ({ low: 0, high: 1 })[level],
+    }),
     version: int(),
   },
 });
@@ -107,6 +113,7 @@ const row: fc.Arbitrary<Every> = fc.record({
   ids: fc.array(whole, { maxLength: 4 }),
   shape: fc.record({ name: said, n: fc.integer() }),
   plan: fc.option(fc.constantFrom([], {}, 'text', 5, true)),
+  level: fc.constantFrom('low' as const, 'high' as const),
   version: fc.constant(7),
 });
 

@@ -7,17 +7,17 @@ import { announceDeadline, chargeWork } from '../invoices/collecting.js';
 import { type ChargeReport, isBusy } from '../invoices/domain/charge.js';
 import { openAnotherPayment } from '../invoices/domain/collection.js';
 import {
-  attempted,
   type Collection,
+  isAttemptDue,
   isChargedAtFinish,
-  isDue,
-  isOwed,
+  isMissedAttempt,
   isTriedNow,
-  passedOver,
+  recordAttempt,
+  skipAttempt,
 } from '../invoices/domain/dunning.js';
 import type { Checkout, Payment } from '../invoices/domain/payment.js';
 import { InvoiceFinalizer } from '../invoices/issuing/finalize.js';
-import { CustomerNotices } from '../invoices/notices.js';
+import { CustomerNotifications } from '../invoices/notifications.js';
 import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { collections, payments } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
@@ -25,13 +25,13 @@ import { type InvoiceRow, invoices } from '../invoices/tables.js';
 import { invoiceAggregate, paymentAggregate } from '../invoices/views.js';
 import { Charges, releaseSeconds, unreleasedUsers } from './charges.js';
 import { chargedMethod } from './method-added.js';
-import { Settlement } from './settlement.js';
+import { ChargeSettlement } from './settlement.js';
 
 /** `inFlightSeconds`: longer than a claimed attempt may wait and its call may take; shorter than the lease. */
 const limits = { batch: 20, leaseSeconds: 60, inFlightSeconds: 45 } as const;
 
 /** An attempt that a worker has claimed: to be sent, or to be asked for where another worker has claimed it before. */
-interface Claim {
+interface ChargeClaim {
   gateway: Gateway;
   payment: Payment;
   /** Undefined: it may have been sent already. */
@@ -50,10 +50,10 @@ export class PaymentAttempts {
   constructor(
     db: Db,
     private readonly charges: Charges,
-    private readonly settlement: Settlement,
+    private readonly settlement: ChargeSettlement,
     private readonly finalizer: InvoiceFinalizer,
     private readonly outcomes: InvoiceOutcomes,
-    private readonly notices: CustomerNotices,
+    private readonly notices: CustomerNotifications,
   ) {
     const terms = { batch: limits.batch, leaseSeconds: limits.leaseSeconds };
     this.work = gatewayCalls(db, chargeWork.attempt, terms, {
@@ -64,11 +64,11 @@ export class PaymentAttempts {
   }
 
   /** Claims the attempts of all items. What it changes is logged apart from what comes of the attempts. */
-  private async claim(tx: Tx, items: readonly WorkItem[]): Promise<ReadonlyMap<string, Claim>> {
+  private async claim(tx: Tx, items: readonly WorkItem[]): Promise<ReadonlyMap<string, ChargeClaim>> {
     const keys = items.map(({ key }) => key).sort();
     await this.outcomes.lockInOrder(tx, keys);
     const unreleased = await unreleasedUsers(tx, keys);
-    const claims = new Map<string, Claim>();
+    const claims = new Map<string, ChargeClaim>();
     for (const { key, requestId } of items) {
       const claim = await this.claimOne(tx.item({ requestId: `${requestId}_claim` }), key, unreleased);
       if (claim) claims.set(key, claim);
@@ -76,24 +76,24 @@ export class PaymentAttempts {
     return claims;
   }
 
-  private async claimOne(tx: Tx, invoiceId: string, unreleased: ReadonlySet<number>): Promise<Claim | undefined> {
+  private async claimOne(tx: Tx, invoiceId: string, unreleased: ReadonlySet<number>): Promise<ChargeClaim | undefined> {
     const invoice = await tx.lockIfAny(invoiceAggregate, invoiceId);
     const collection = invoice && (await tx.lockIfAny(collections, { invoiceId }));
     if (!collection || invoice.status !== 'processing') return undefined;
     const { payment, gateway } = invoice;
     const isOpen = payment?.status === 'created';
     if (isOpen && payment.outcome === 'sending') return this.takenOver(tx, invoice, payment);
-    if (!isDue(collection, tx.now) || unreleased.has(invoice.userId)) return undefined;
+    if (!isAttemptDue(collection, tx.now) || unreleased.has(invoice.userId)) return undefined;
     if (await this.isHeld(tx, invoice, collection)) return undefined;
     const busy = isBusy(payment);
-    const isOver = tx.now >= invoice.deadline && !isOwed(collection, invoice.deadline);
+    const isOver = tx.now >= invoice.deadline && !isMissedAttempt(collection, invoice.deadline);
     const awaitsMethod = !busy && !isOver;
     const charges = awaitsMethod && this.charges.adapterOf(gateway) !== undefined;
     const method = charges && (await chargedMethod(tx, this.outcomes, invoice, collection.tryMethodId));
     if (gateway && method) return this.claimSending(tx, invoice, collection, gateway, method);
     if (awaitsMethod && isChargedAtFinish(collection, invoice.finishTime))
       await this.notices.notify(tx, 'issued', invoice);
-    tx.save(collections, passedOver({ ...collection, awaitsMethod }, invoice.deadline, tx.now, busy));
+    tx.save(collections, skipAttempt({ ...collection, awaitsMethod }, invoice.deadline, tx.now, busy));
     return undefined;
   }
 
@@ -102,7 +102,11 @@ export class PaymentAttempts {
     return this.outcomes.holds(tx, invoice, { isAsked: tryNow });
   }
 
-  private async takenOver(tx: Tx, { gateway, userId }: InvoiceState, payment: Payment): Promise<Claim | undefined> {
+  private async takenOver(
+    tx: Tx,
+    { gateway, userId }: InvoiceState,
+    payment: Payment,
+  ): Promise<ChargeClaim | undefined> {
     if (!gateway || !this.charges.adapterOf(gateway)) return undefined;
     const gatewayUserId = await gatewayUserIdOf(tx, { gatewayId: gateway.gatewayId, userId });
     return { gateway, payment, method: undefined, gatewayUserId };
@@ -114,8 +118,8 @@ export class PaymentAttempts {
     collection: Collection,
     gateway: Gateway,
     method: Chargeable,
-  ): Promise<Claim> {
-    const made = attempted(collection, invoice.deadline, tx.now, method.methodId);
+  ): Promise<ChargeClaim> {
+    const made = recordAttempt(collection, invoice.deadline, tx.now, method.methodId);
     const { deadline, automatic } = made;
     const [payment, opened] = await this.paymentOf(tx, invoice);
     const sending: Payment = {
@@ -163,7 +167,7 @@ export class PaymentAttempts {
     return openAnotherPayment(invoice, current, given);
   }
 
-  private async outcomeOf({ gateway, payment, method, gatewayUserId }: Claim): Promise<ChargeReport> {
+  private async outcomeOf({ gateway, payment, method, gatewayUserId }: ChargeClaim): Promise<ChargeReport> {
     const { paymentId, attempt } = payment;
     const report = { paymentId, attempt, gatewayId: gateway.gatewayId, by: 'answer' } as const;
     if (method) return { ...report, outcome: await this.charges.send(gateway, payment, method) };
@@ -192,7 +196,7 @@ export class PaymentAttempts {
     const collection = invoice && (await tx.lockIfAny(collections, { invoiceId }));
     if (!collection || invoice.status !== 'processing') return;
     const { tryNow, nextTime } = collection;
-    if (isDue(collection, tx.now)) {
+    if (isAttemptDue(collection, tx.now)) {
       if (unreleased.has(invoice.userId)) {
         tx.schedule(chargeWork.attempt, invoiceId, tx.now + releaseSeconds);
         return;

@@ -6,10 +6,10 @@ import type { Config } from '../config.js';
 import type { GatewayAdapter } from '../gateways/adapters/adapter.js';
 import { GatewayAdapters } from '../gateways/adapters/adapters.js';
 import type { Chargeable } from '../gateways/chargeable.js';
-import { GatewayAnswers } from '../gateways/credentials.js';
+import { GatewayCredentials } from '../gateways/credentials.js';
 import type { Gateway } from '../gateways/domain/gateway.js';
 import { chargeWork } from '../invoices/collecting.js';
-import { type ChargeOutcome, chargeKey, requestCapture } from '../invoices/domain/charge.js';
+import { type ChargeOutcome, chargeIdempotencyKey, requestCapture } from '../invoices/domain/charge.js';
 import type { Payment } from '../invoices/domain/payment.js';
 import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments } from '../invoices/payment-tables.js';
@@ -22,7 +22,7 @@ const limits = { sendWithinMs: 20_000 } as const;
 export class Charges {
   constructor(
     private readonly adapters: GatewayAdapters,
-    private readonly answers: GatewayAnswers,
+    private readonly answers: GatewayCredentials,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -42,10 +42,10 @@ export class Charges {
     const { paymentId, totalAmount: amount, currency, checkout, automatic: offSession, manualCapture } = payment;
     crashPoint('before-charge');
     if (this.clock.wall() - payment.sentTime * 1000 > limits.sendWithinMs) {
-      throw new Error(`attempt ${chargeKey(payment)} was claimed too long ago to be sent`);
+      throw new Error(`attempt ${chargeIdempotencyKey(payment)} was claimed too long ago to be sent`);
     }
     const outcome = await this.use(gateway).charge(this.answers.account(gateway), {
-      idempotencyKey: chargeKey(payment),
+      idempotencyKey: chargeIdempotencyKey(payment),
       paymentId,
       amount,
       currency,
@@ -62,7 +62,7 @@ export class Charges {
   /** Asks for the outcome of a sending. */
   ask(gateway: Gateway, payment: Payment, gatewayUserId: string): Promise<ChargeOutcome> {
     const { sentTime: sentAt, gatewayPaymentId: reference } = payment;
-    const charge = { idempotencyKey: chargeKey(payment), reference, gatewayUserId, sentAt };
+    const charge = { idempotencyKey: chargeIdempotencyKey(payment), reference, gatewayUserId, sentAt };
     return this.use(gateway).status(this.answers.account(gateway), charge);
   }
 
@@ -126,7 +126,7 @@ const unreleased = `select distinct p.user_id from payments p
     and p.user_id in (select user_id from invoices where merchant_id = $1 and invoice_id = any($2))`;
 
 /** Open invoices of a user ($2) whose attempt is due ($3), in the order of locks. */
-const waiting = `select i.invoice_id from invoices i join collections c using (merchant_id, invoice_id)
+const waitingText = `select i.invoice_id from invoices i join collections c using (merchant_id, invoice_id)
   where i.merchant_id = $1 and i.user_id = $2 and i.status = 'processing' and i.kind = 'invoice'
     and (c.try_now or c.try_method_id <> '' or c.next_time between 1 and $3)
   order by i.invoice_id limit 100`;
@@ -141,7 +141,7 @@ export async function unreleasedUsers(tx: Tx, invoiceIds: readonly string[]): Pr
 }
 
 /** The gateway has released an ended charge of a user: the attempts that waited for it are made. */
-export async function goOnAfterRelease(tx: Tx, { userId }: { userId: number }): Promise<void> {
-  const rows = await tx.query(waiting, [tx.merchantId, userId, tx.now]);
+export async function resumeAfterRelease(tx: Tx, { userId }: { userId: number }): Promise<void> {
+  const rows = await tx.query(waitingText, [tx.merchantId, userId, tx.now]);
   for (const { invoice_id } of rows) tx.schedule(chargeWork.attempt, String(invoice_id), tx.now);
 }

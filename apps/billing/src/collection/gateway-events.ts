@@ -15,11 +15,11 @@ import {
   type Work,
   type WorkItem,
 } from '@recur/platform';
-import { type DisputeFact, type Fact, UnreadableReport } from '../gateways/adapters/adapter.js';
+import { type DisputeEvent, type GatewayEvent, UnreadableReport } from '../gateways/adapters/adapter.js';
 import { GatewayAdapters } from '../gateways/adapters/adapters.js';
 import { SANDBOX_CALLBACK, Sandbox } from '../gateways/adapters/sandbox.js';
 import { userAtGateway } from '../gateways/chargeable.js';
-import { GatewayAnswers } from '../gateways/credentials.js';
+import { GatewayCredentials } from '../gateways/credentials.js';
 import { getGateway, merchantOfGateway } from '../gateways/gateway-index.js';
 import { keepMethod } from '../gateways/payment-methods.js';
 import { sendingOf } from '../invoices/domain/charge.js';
@@ -28,7 +28,7 @@ import { payments } from '../invoices/payment-tables.js';
 import { Disputes } from '../refunds/disputes.js';
 import { tellMismatch } from '../refunds/mismatches.js';
 import { RefundReports } from '../refunds/sending.js';
-import { Settlement } from './settlement.js';
+import { ChargeSettlement } from './settlement.js';
 
 /** A callback as it arrived. */
 interface Callback {
@@ -39,27 +39,33 @@ interface Callback {
 
 /** Applies what gateways report by themselves. Each report takes effect once, however often and in whatever order it comes. */
 @Injectable()
-export class GatewayFacts {
+export class GatewayEvents {
   constructor(
-    private readonly settlement: Settlement,
+    private readonly settlement: ChargeSettlement,
     private readonly refunds: RefundReports,
     private readonly disputes: Disputes,
     private readonly outcomes: InvoiceOutcomes,
   ) {}
 
   /** Applies facts of one gateway. `receivedAt` is in unix seconds on the machine's clock. */
-  async apply(tx: Tx, gatewayId: number, facts: readonly Fact[], requestId: string, receivedAt: number): Promise<void> {
+  async apply(
+    tx: Tx,
+    gatewayId: number,
+    facts: readonly GatewayEvent[],
+    requestId: string,
+    receivedAt: number,
+  ): Promise<void> {
     for (const [at, fact] of facts.entries()) {
       const own = tx.item({ requestId: at === 0 ? requestId : `${requestId}_${at}` });
       const name = [own.merchantId, gatewayId, fact.id];
-      if ((await own.query(seen, name)).length > 0) continue;
+      if ((await own.query(seenEvent, name)).length > 0) continue;
       // a fact that changes nothing is not kept: it would change nothing the next time either
-      if (await this.applyOne(own, gatewayId, fact)) await own.run(keep, [...name, receivedAt]);
+      if (await this.applyOne(own, gatewayId, fact)) await own.run(insertEvent, [...name, receivedAt]);
     }
   }
 
   /** Returns true if it changed something, with its log entry. */
-  private async applyOne(tx: Tx, gatewayId: number, fact: Fact): Promise<boolean> {
+  private async applyOne(tx: Tx, gatewayId: number, fact: GatewayEvent): Promise<boolean> {
     switch (fact.about) {
       case 'charge': {
         const sending = sendingOf(fact.idempotencyKey);
@@ -71,12 +77,12 @@ export class GatewayFacts {
       case 'dispute':
         return this.dispute(tx, gatewayId, fact);
       case 'method':
-        return saveMethod(tx, gatewayId, fact);
+        return savePageMethod(tx, gatewayId, fact);
     }
   }
 
   /** A chargeback of a charge that was collected for an invoice; others are of no interest. */
-  private async dispute(tx: Tx, gatewayId: number, fact: DisputeFact): Promise<boolean> {
+  private async dispute(tx: Tx, gatewayId: number, fact: DisputeEvent): Promise<boolean> {
     const { reference, amount, currency } = fact;
     if (reference === '') return false;
     const charged = await tx.find(payments, { gatewayId, gatewayPaymentId: reference });
@@ -105,8 +111,8 @@ export class GatewayCallbacks {
   constructor(
     private readonly db: Db,
     private readonly adapters: GatewayAdapters,
-    private readonly answers: GatewayAnswers,
-    private readonly facts: GatewayFacts,
+    private readonly answers: GatewayCredentials,
+    private readonly facts: GatewayEvents,
     private readonly sandbox: Sandbox,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Log,
@@ -129,8 +135,8 @@ export class GatewayCallbacks {
     if (merchantId === undefined) throw new Rejected('credential_invalid', wrongSignature);
     const { requestId, deadline, traceparent } = caller;
     const system = systemCaller(merchantId, requestId, deadline, traceparent);
-    const facts = await this.factsIn(system, { gatewayId, headers, body: Buffer.from(base64, 'base64') }).catch(error =>
-      this.noneIfUnreadable(error, { gatewayId, merchantId, requestId }),
+    const facts = await this.parseEvents(system, { gatewayId, headers, body: Buffer.from(base64, 'base64') }).catch(
+      error => this.noneIfUnreadable(error, { gatewayId, merchantId, requestId }),
     );
     if (facts.length > 0) {
       await this.db.write(system, async tx => {
@@ -142,14 +148,14 @@ export class GatewayCallbacks {
   }
 
   /** No facts, and a warning: a gateway repeats what is not answered with success, for days, and may then give up. */
-  private noneIfUnreadable(error: unknown, of: object): Fact[] {
+  private noneIfUnreadable(error: unknown, of: object): GatewayEvent[] {
     if (!(error instanceof UnreadableReport)) throw error;
     this.log.warn({ ...of, event: error.id, type: error.type, err: error.cause }, 'a callback could not be read');
     return [];
   }
 
   /** Throws Rejected `credential_invalid`, UnreadableReport, and what the adapter throws. */
-  private async factsIn(caller: Caller, { gatewayId, headers, body }: Callback): Promise<Fact[]> {
+  private async parseEvents(caller: Caller, { gatewayId, headers, body }: Callback): Promise<GatewayEvent[]> {
     const gateway = await this.db.read(caller, reader => getGateway(reader, gatewayId));
     const adapter = this.adapters.of(gateway.gatewayName);
     if (!adapter) throw new Rejected('credential_invalid', wrongSignature);
@@ -163,10 +169,10 @@ export class GatewayCallbacks {
     if (!planned) return undefined;
     const { gatewayId, delivery } = planned;
     const caller = systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY);
-    return { gatewayId, facts: await this.factsIn(caller, { gatewayId, ...delivery }) };
+    return { gatewayId, facts: await this.parseEvents(caller, { gatewayId, ...delivery }) };
   }
 
-  private take(tx: Tx, gatewayId: number, facts: readonly Fact[], requestId: string): Promise<void> {
+  private take(tx: Tx, gatewayId: number, facts: readonly GatewayEvent[], requestId: string): Promise<void> {
     return this.facts.apply(tx, gatewayId, facts, requestId, this.now());
   }
 
@@ -175,11 +181,15 @@ export class GatewayCallbacks {
   }
 }
 
-const seen = 'select 1 from gateway_facts where merchant_id = $1 and gateway_id = $2 and fact_id = $3';
-const keep = `insert into gateway_facts (merchant_id, gateway_id, fact_id, received_at) values ($1, $2, $3, $4)
+const seenEvent = 'select 1 from gateway_facts where merchant_id = $1 and gateway_id = $2 and fact_id = $3';
+const insertEvent = `insert into gateway_facts (merchant_id, gateway_id, fact_id, received_at) values ($1, $2, $3, $4)
   on conflict do nothing`;
 
-async function saveMethod(tx: Tx, gatewayId: number, fact: Extract<Fact, { about: 'method' }>): Promise<boolean> {
+async function savePageMethod(
+  tx: Tx,
+  gatewayId: number,
+  fact: Extract<GatewayEvent, { about: 'method' }>,
+): Promise<boolean> {
   const user = await userAtGateway(tx, gatewayId, fact.gatewayUserId);
   if (!user) return false;
   const { userId } = user;

@@ -12,7 +12,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { getGateway } from '../gateways/gateway-index.js';
-import { InvoiceEndings } from '../invoices/close.js';
+import { InvoiceClosing } from '../invoices/close.js';
 import { DocumentLinks } from '../invoices/document-links.js';
 import * as collection from '../invoices/domain/collection.js';
 import * as domain from '../invoices/domain/invoice.js';
@@ -27,7 +27,7 @@ import { WireTransfers } from './wire-transfers.js';
 export class Invoices {
   constructor(
     private readonly db: Db,
-    private readonly endings: InvoiceEndings,
+    private readonly closing: InvoiceClosing,
     private readonly transfers: WireTransfers,
     private readonly outcomes: InvoiceOutcomes,
     private readonly links: DocumentLinks,
@@ -57,7 +57,7 @@ export class Invoices {
     return this.db.write(caller, async tx => {
       const invoice = await this.outcomes.lock(tx, openWith(invoiceId), 'invoice_not_found');
       const [cancelled, cleared] = collection.clearPayment(invoice, invoice.payment, tx.now);
-      this.endings.stopped(tx, cancelled);
+      this.closing.stopped(tx, cancelled);
       tx.step(invoiceAggregate, { ...cleared, payment: undefined }, 'invoice.updated', { log: 'ClearPayment' });
       await this.outcomes.underWay(tx, { ...cleared, payment: undefined }, false);
       return {};
@@ -81,7 +81,7 @@ export class Invoices {
   cancel({ invoiceId }: In<typeof cancelInvoice>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const invoice = await this.outcomes.lock(tx, openWith(invoiceId), 'invoice_not_found');
-      await this.endings.cancel(tx, invoice, 'Cancel');
+      await this.closing.cancel(tx, invoice, 'Cancel');
       return {};
     });
   }

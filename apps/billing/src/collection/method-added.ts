@@ -3,7 +3,7 @@ import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { announcedBy, type Chargeable, chargeableMethod, METHOD_ADDED } from '../gateways/chargeable.js';
 import { chargeWork } from '../invoices/collecting.js';
 import { isBusy } from '../invoices/domain/charge.js';
-import { triedWith } from '../invoices/domain/dunning.js';
+import { tryMethod } from '../invoices/domain/dunning.js';
 import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { collections } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
@@ -20,7 +20,7 @@ const charged = `select c.invoice_id from unnest($2::bigint[], $3::bigint[]) w (
   where c.invoice_id > $4 order by c.invoice_id limit ${limits.invoices}`;
 
 /**
- * The method that an open invoice is charged with: the one that was chosen for its payment, that of its subscription, a new one, the
+ * The method that an open invoice is charged with: that chosen for its payment, that of its subscription, a new one, the
  * user's default. Undefined where there is none.
  */
 export async function chargedMethod(
@@ -74,7 +74,7 @@ export class MethodTries {
     if (lastTime === 0 && !awaitsMethod) return;
     const method = await chargedMethod(tx, this.outcomes, invoice, newMethodId);
     if (!method || (method.methodId === lastMethodId && !awaitsMethod)) return;
-    tx.save(collections, triedWith(collection, method.methodId, tx.now));
+    tx.save(collections, tryMethod(collection, method.methodId, tx.now));
     if (!isBusy(invoice.payment)) tx.schedule(chargeWork.attempt, invoiceId, tx.now);
   }
 }

@@ -1,14 +1,14 @@
 import { Controller } from '@nestjs/common';
 import { bizType, createFrom, type In, newPayment, paymentStatus } from '@recur/contracts';
 import { type Issue, invalid, Rejected } from '@recur/kernel';
-import { type Caller, Db, Handle, type Peeks, type Tx } from '@recur/platform';
-import { type Plans, plansById } from '../customers/catalog.js';
+import { type Caller, type CommandReader, Db, Handle, type Tx } from '@recur/platform';
+import { type PlanCopies, plansById } from '../customers/catalog.js';
 import { assertBuyer, findUser, type UserKey } from '../customers/users.js';
 import { chargesItself, usableGateway } from '../gateways/domain/gateway.js';
 import { allGateways } from '../gateways/gateway-index.js';
 import { tryNow } from '../invoices/collecting.js';
 import { openAnotherPayment } from '../invoices/domain/collection.js';
-import { type DraftLine, dueOf } from '../invoices/domain/invoice.js';
+import { amountDue, type DraftLine } from '../invoices/domain/invoice.js';
 import type { Payment, PaymentDraft } from '../invoices/domain/payment.js';
 import { linesToPrice, saveDraft } from '../invoices/issuing/draft.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../invoices/issuing/finalize.js';
@@ -27,7 +27,7 @@ const MANUAL_CAPTURE = 'manual_capture';
 
 /** payment/new: a payment for an open invoice, or for a one-time sale, which gets its invoice. */
 @Controller()
-export class PaymentNew {
+export class NewPayment {
   constructor(
     private readonly db: Db,
     private readonly finalizer: InvoiceFinalizer,
@@ -53,7 +53,7 @@ export class PaymentNew {
     const gateway = usableGateway(await allGateways(tx), wanted);
     const { gatewayId } = gateway;
     const draft = {
-      ...detailsOf(input),
+      ...paymentDraftOf(input),
       paymentId: tx.newId('pay_'),
       id: await tx.nextId(payments),
       gatewayId,
@@ -61,7 +61,11 @@ export class PaymentNew {
       now: tx.now,
     };
     const [payment, opened] = openAnotherPayment(invoice, invoice.payment, draft);
-    refuse([...userOf(input, invoice), ...currencyOf(input, invoice), ...totalOf(input, invoice)]);
+    refuse([
+      ...userMismatches(input, invoice),
+      ...currencyMismatches(input, invoice),
+      ...totalMismatches(input, invoice),
+    ]);
     tx.onConflict('payments_one_live', () => new Rejected('payment_exists'));
     tx.step(invoiceAggregate, { ...opened, gateway, payment }, 'invoice.updated');
     tx.step(paymentAggregate, payment, 'payment.created', logOf(input));
@@ -71,7 +75,7 @@ export class PaymentNew {
 
   /** An invoice for a one-time sale, finalized with its payment. */
   private async sellOnce(tx: Tx, input: Input): Promise<Payment> {
-    const key = userKeyOf(input);
+    const key = buyerKey(input);
     const [found, all, id, copies] = await Promise.all([
       findUser(tx, key),
       allGateways(tx),
@@ -80,15 +84,15 @@ export class PaymentNew {
     ]);
     const user = assertBuyer(tx, key, found);
     const gateway = usableGateway(all, input.gatewayId);
-    const order = withInputPaths(input, () => orderOf(tx, input, copies));
+    const order = withInputPaths(input, () => saleOrder(tx, input, copies));
     const taxation = await taxationFor(tx, order, copies, { userId: user.id, gatewayName: gateway.gatewayName });
     const sale = { id, userId: user.id, bizType: bizType.onetime, createFrom: createFrom.api, invoiceName: input.name };
     const priced = { ...sale, ...order, taxBps: order.taxBps ?? 0, ...(taxation && { rates: taxation.rates }) };
     const { draft } = withInputPaths(input, () => saveDraft(tx, priced, gateway, copies));
-    refuse([...itemsOf(input, draft), ...totalOf(input, draft)]);
-    if (draft.totalAmount === 0n) throw invalid(sourceOf(input), 'comes to 0: there is nothing to pay');
+    refuse([...itemMismatches(input, draft), ...totalMismatches(input, draft)]);
+    if (draft.totalAmount === 0n) throw invalid(lineSource(input), 'comes to 0: there is nothing to pay');
     const { payment } = await this.finalizer.finalize(tx, draft, DAYS_UNTIL_DUE, {
-      details: detailsOf(input),
+      details: paymentDraftOf(input),
       paymentLog: logOf(input),
       ...(taxation && { taxation }),
     });
@@ -99,11 +103,11 @@ export class PaymentNew {
 
 const logOf = ({ planId }: Input) => ({ log: 'New', ids: planId ? { planId } : {} });
 
-const userKeyOf = ({ userId, externalUserId, email }: Input): UserKey =>
+const buyerKey = ({ userId, externalUserId, email }: Input): UserKey =>
   userId === 0 ? { externalUserId, email } : { userId };
 
 /** The input field that names what is sold. */
-const sourceOf = ({ items, planId }: Input) =>
+const lineSource = ({ items, planId }: Input) =>
   items.length > 0 ? '/items' : planId === 0 ? '/totalAmount' : '/planId';
 
 /** The order of a sale. Without a stated percentage, the rate of each line is decided, unless it has one. */
@@ -114,7 +118,7 @@ interface SaleOrder {
 }
 
 /** An amount that is stated as a whole is what the user pays: no tax is added to it or separated from it. */
-const untaxed: TaxRate = {
+const untaxedSale: TaxRate = {
   category: 'O',
   ratePpm: 0,
   jurisdiction: '',
@@ -126,7 +130,7 @@ const untaxed: TaxRate = {
 async function taxationFor(
   tx: Tx,
   { lines, taxBps }: SaleOrder,
-  copies: Plans,
+  copies: PlanCopies,
   sale: TaxedSale,
 ): Promise<Taxation | undefined> {
   if (taxBps !== undefined) return undefined;
@@ -140,7 +144,7 @@ async function taxationFor(
 }
 
 /** Currency, tax rate and lines of the sale: from items, from a plan, or from an amount. */
-function orderOf(tx: Peeks, input: Input, copies: Plans): SaleOrder {
+function saleOrder(tx: CommandReader, input: Input, copies: PlanCopies): SaleOrder {
   const { items, planId, quantity, name, description, totalAmount } = input;
   if (items.length > 0) {
     const currency = input.currency || items.find(item => item.currency)?.currency || '';
@@ -152,14 +156,14 @@ function orderOf(tx: Peeks, input: Input, copies: Plans): SaleOrder {
         : { ...item, planId: 0, unitAmountExcludingTax },
     );
     const priced = linesToPrice(tx, lines, currency, copies).map((line, at) =>
-      items[at]?.unitAmountExcludingTax === undefined ? { ...line, rate: untaxed } : line,
+      items[at]?.unitAmountExcludingTax === undefined ? { ...line, rate: untaxedSale } : line,
     );
     assertNotNegative(priced);
     return { currency, ...(taxBps !== undefined && { taxBps }), lines: priced };
   }
   if (planId === 0) {
     const line = { planId, name, description, quantity: 1, unitAmountExcludingTax: totalAmount };
-    const lines = linesToPrice(tx, [line], input.currency, copies).map(one => ({ ...one, rate: untaxed }));
+    const lines = linesToPrice(tx, [line], input.currency, copies).map(one => ({ ...one, rate: untaxedSale }));
     return { currency: input.currency, lines };
   }
   const currency = copies.get(planId)?.data.currency ?? '';
@@ -195,7 +199,7 @@ function withInputPaths<T>(input: Input, run: () => T): T {
     return run();
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    const source = sourceOf(input);
+    const source = lineSource(input);
     const inputPath = (path: string) => (source === '/items' ? path.replace('/lines', source) : source);
     const issues = error.issues.map(({ path, message }) => ({
       path: path.startsWith('/lines') ? inputPath(path) : path,
@@ -206,25 +210,25 @@ function withInputPaths<T>(input: Input, run: () => T): T {
 }
 
 /** Amounts that the input states must equal the computed ones. */
-const itemsOf = ({ items }: Input, { lines }: InvoiceState): Issue[] =>
+const itemMismatches = ({ items }: Input, { lines }: InvoiceState): Issue[] =>
   items.flatMap((item, at) =>
     (['amount', 'amountExcludingTax', 'tax'] as const).flatMap(field => {
       // clients that send every field send 0 for a value that they do not state
       const { [field]: stated = 0 } = item;
-      return stated === 0 ? [] : mismatch(`/items/${at}/${field}`, stated, lines[at]?.[field] ?? 0n);
+      return stated === 0 ? [] : mismatchIssues(`/items/${at}/${field}`, stated, lines[at]?.[field] ?? 0n);
     }),
   );
-const totalOf = (input: Input, invoice: InvoiceState): Issue[] =>
-  input.totalAmount === 0 ? [] : mismatch('/totalAmount', input.totalAmount, dueOf(invoice));
-const mismatch = (path: string, stated: number, computed: bigint): Issue[] =>
+const totalMismatches = (input: Input, invoice: InvoiceState): Issue[] =>
+  input.totalAmount === 0 ? [] : mismatchIssues('/totalAmount', input.totalAmount, amountDue(invoice));
+const mismatchIssues = (path: string, stated: number, computed: bigint): Issue[] =>
   BigInt(stated) === computed ? [] : [{ path, message: `is ${stated}, and comes to ${computed}` }];
 
-const userOf = ({ userId }: Input, invoice: InvoiceState): Issue[] =>
+const userMismatches = ({ userId }: Input, invoice: InvoiceState): Issue[] =>
   userId === 0 || userId === invoice.userId
     ? []
     : [{ path: '/userId', message: `is ${userId}: the invoice is of user ${invoice.userId}` }];
 
-const currencyOf = ({ currency }: Input, invoice: InvoiceState): Issue[] =>
+const currencyMismatches = ({ currency }: Input, invoice: InvoiceState): Issue[] =>
   currency === '' || currency === invoice.currency
     ? []
     : [{ path: '/currency', message: `is ${currency}: the invoice is in ${invoice.currency}` }];
@@ -234,7 +238,7 @@ function refuse(issues: readonly Issue[]): void {
 }
 
 /** The merchant's details for the payment. */
-function detailsOf(input: Input): Omit<PaymentDraft, 'paymentId' | 'now'> {
+function paymentDraftOf(input: Input): Omit<PaymentDraft, 'paymentId' | 'now'> {
   const { externalPaymentId, countryCode, gatewayPaymentType, paymentUIMode, gasPayer, redirectUrl, cancelUrl } = input;
   const { metadata } = input;
   const checkout = { gatewayPaymentType, paymentUIMode, gasPayer, returnUrl: redirectUrl, cancelUrl, metadata };

@@ -3,12 +3,12 @@ import { Rejected } from '@recur/kernel';
 import type { Db, Tx } from '@recur/platform';
 import { chargesItself, type Gateway, usableGateway } from '../gateways/domain/gateway.js';
 import { allGateways } from '../gateways/gateway-index.js';
-import { InvoiceEndings } from '../invoices/close.js';
+import { InvoiceClosing } from '../invoices/close.js';
 import { startCollecting, tryNow } from '../invoices/collecting.js';
 import { isBusy } from '../invoices/domain/charge.js';
 import { clearPayment, openAnotherPayment } from '../invoices/domain/collection.js';
 import type { CollectionTerms } from '../invoices/domain/dunning.js';
-import { assertOpen, dueOf } from '../invoices/domain/invoice.js';
+import { amountDue, assertOpen } from '../invoices/domain/invoice.js';
 import type { Checkout, Payment } from '../invoices/domain/payment.js';
 import { InvoiceFinalizer, minimumOf } from '../invoices/issuing/finalize.js';
 import { collections, payments } from '../invoices/payment-tables.js';
@@ -16,7 +16,7 @@ import type { InvoiceState } from '../invoices/state.js';
 import { invoiceAggregate, paymentAggregate } from '../invoices/views.js';
 
 /** How a user pays. */
-export interface Means {
+export interface PaymentMeans {
   gatewayId: number;
   /** Gives the id of the method to charge, '' for the default one, once the invoice is locked and open. */
   method(): Promise<string>;
@@ -24,17 +24,17 @@ export interface Means {
 
 /** Payments of open invoices that their users make. */
 @Injectable()
-export class InvoicePaying {
+export class PayInvoice {
   constructor(
     private readonly finalizer: InvoiceFinalizer,
-    private readonly endings: InvoiceEndings,
+    private readonly closing: InvoiceClosing,
   ) {}
 
   /**
    * Pays an open invoice: the charge is made at once by a gateway that charges, a transfer is awaited by one that does not.
    * Throws Rejected `invoice_not_open`, `payment_exists` while a charge is under way, or what the gateway and method say.
    */
-  async pay(tx: Tx, invoiceId: string, { gatewayId, method }: Means): Promise<Payment> {
+  async pay(tx: Tx, invoiceId: string, { gatewayId, method }: PaymentMeans): Promise<Payment> {
     const invoice = await lockOpen(tx, invoiceId);
     const gateway = usableGateway(await allGateways(tx), gatewayId);
     const methodId = await method();
@@ -60,7 +60,7 @@ export class InvoicePaying {
     const { status, payment, gatewayId, currency, invoiceId, periodStart } = invoice;
     if (status !== 'processing' || gatewayId === gateway.gatewayId) return;
     const isWaiting = payment?.outcome === 'action';
-    if ((isBusy(payment) && !isWaiting) || dueOf(invoice) < minimumOf({ gateway, currency })) return;
+    if ((isBusy(payment) && !isWaiting) || amountDue(invoice) < minimumOf({ gateway, currency })) return;
     if (!chargesItself(gateway) && currency !== gateway.currency) return;
     const link = invoice.link || this.finalizer.newLink();
     const { opened } = await this.opened(tx, invoice, gateway, { link, checkout: payment?.checkout ?? null });
@@ -117,7 +117,7 @@ export class InvoicePaying {
     const [cancelled, free] = clearPayment(invoice, payment, tx.now);
     // at once: the unique index has to see it before the payment that replaces it
     await tx.saveNow(payments, cancelled);
-    this.endings.stopped(tx, cancelled);
+    this.closing.stopped(tx, cancelled);
     return { ...free, payment: undefined };
   }
 }

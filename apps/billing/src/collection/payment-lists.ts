@@ -14,7 +14,7 @@ import {
 import { type Caller, Db, Handle, type Reader, type SliceAt, type Sliced } from '@recur/platform';
 import { buyerColumns, usersOfRows } from '../customers/users.js';
 import { gatewaysById } from '../gateways/gateway-index.js';
-import { dueOf } from '../invoices/domain/invoice.js';
+import { amountDue } from '../invoices/domain/invoice.js';
 import { payments, refunds } from '../invoices/payment-tables.js';
 import { invoices } from '../invoices/tables.js';
 import { ofPayment, ofRefund, sidesOf, sideWhere } from './timeline.js';
@@ -22,7 +22,7 @@ import { ofPayment, ofRefund, sidesOf, sideWhere } from './timeline.js';
 type Input = In<typeof listPaymentTimeline>;
 type Side = ReturnType<typeof sidesOf>[number];
 /** An entry of the timeline, and when it was paid or paid back. */
-type Entry = PaymentTimelineDetail & { paidTime: number };
+type PaidEntry = PaymentTimelineDetail & { paidTime: number };
 
 /** The next payments of payment/timeline/list, and then its refunds, newest first, as rows of an export. */
 export function exportedTransactions(
@@ -36,14 +36,14 @@ export function exportedTransactions(
     after === '' ? [sides[0], ''] : [sides.find(side => after.startsWith(side)), after.slice(after.indexOf(' ') + 1)];
   return db.read(caller, async reader => {
     for (let side = given, from = rest; side !== undefined; side = sides[sides.indexOf(side) + 1], from = '') {
-      const { rows, next } = await sliceOf(reader, side, input, { after: from, count });
-      if (next !== undefined) return { rows: await rowsOf(reader, rows), next: `${side} ${next}` };
+      const { rows, next } = await transactionSlice(reader, side, input, { after: from, count });
+      if (next !== undefined) return { rows: await transactionRows(reader, rows), next: `${side} ${next}` };
     }
     return { rows: [], next: undefined };
   });
 }
 
-async function sliceOf(reader: Reader, side: Side, input: Input, at: SliceAt): Promise<Sliced<Entry>> {
+async function transactionSlice(reader: Reader, side: Side, input: Input, at: SliceAt): Promise<Sliced<PaidEntry>> {
   const where = sideWhere(input, side);
   if (side === 'payment') {
     const { rows, next } = await reader.slice({ from: payments, where, by: ['createTime', 'paymentId'], ...at });
@@ -53,7 +53,10 @@ async function sliceOf(reader: Reader, side: Side, input: Input, at: SliceAt): P
   return { rows: rows.map(row => ({ ...ofRefund(row, undefined), paidTime: row.refundTime })), next };
 }
 
-async function rowsOf(reader: Reader, entries: readonly Entry[]): Promise<ExportRow<'TransactionExport'>[]> {
+async function transactionRows(
+  reader: Reader,
+  entries: readonly PaidEntry[],
+): Promise<ExportRow<'TransactionExport'>[]> {
   const [users, gateways] = await Promise.all([usersOfRows(reader, entries), gatewaysById(reader)]);
   return entries.map(entry => ({
     TransactionId: entry.transactionId,
@@ -107,7 +110,7 @@ export class SplitPayments {
         }),
         totalAmount: Number(invoice.totalAmount - invoice.partialCreditPaid),
         paidAmount: Number(paid.reduce((sum, { paymentAmount }) => sum + paymentAmount, 0n)),
-        remainingAmount: invoice.status === 'processing' ? Number(dueOf(invoice)) : 0,
+        remainingAmount: invoice.status === 'processing' ? Number(amountDue(invoice)) : 0,
       };
     });
   }

@@ -10,10 +10,10 @@ import {
 } from '@recur/contracts';
 import { type Caller, Db, each, given, Handle, sorted } from '@recur/platform';
 import { usersByEmail } from '../customers/users.js';
-import { methodsOf } from '../gateways/payment-methods.js';
-import { InvoiceEndings } from '../invoices/close.js';
+import { savedMethodsOf } from '../gateways/payment-methods.js';
+import { InvoiceClosing } from '../invoices/close.js';
 import * as collection from '../invoices/domain/collection.js';
-import { namesOf, paymentDetailsOf } from '../invoices/lists/details.js';
+import { namesOfCodes, paymentDetailsOf } from '../invoices/lists/details.js';
 import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments } from '../invoices/payment-tables.js';
 import { paymentAggregate } from '../invoices/views.js';
@@ -22,7 +22,7 @@ import { paymentAggregate } from '../invoices/views.js';
 export class Payments {
   constructor(
     private readonly db: Db,
-    private readonly endings: InvoiceEndings,
+    private readonly closing: InvoiceClosing,
     private readonly outcomes: InvoiceOutcomes,
   ) {}
 
@@ -46,7 +46,7 @@ export class Payments {
           each('user_id', userIds),
           ['user_id = ?', given(input.userId)],
           ['gateway_id = ?', given(input.gatewayId)],
-          each('status', status ? namesOf(paymentStatus, [status]) : undefined),
+          each('status', status ? namesOfCodes(paymentStatus, [status]) : undefined),
           ['currency = ?', given(input.currency)],
           [`country_code <> '' and country_code = ?`, given(input.countryCode)],
         ],
@@ -62,7 +62,7 @@ export class Payments {
   methods({ gatewayId, userId, paymentId }: In<typeof listPaymentMethods>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const payment = userId === 0 && paymentId !== '' ? await reader.find(payments, { paymentId }) : undefined;
-      return { methodList: await methodsOf(reader, { gatewayId, userId: userId || (payment?.userId ?? 0) }) };
+      return { methodList: await savedMethodsOf(reader, { gatewayId, userId: userId || (payment?.userId ?? 0) }) };
     });
   }
 
@@ -74,8 +74,8 @@ export class Payments {
       const invoice = await this.outcomes.lock(tx, { invoiceId }, 'payment_not_found');
       const payment = await tx.lock(paymentAggregate, paymentId, 'payment_not_found');
       const [cancelled, closed] = collection.cancelPayment(payment, invoice, tx.now);
-      this.endings.stopped(tx, cancelled, 'Cancel');
-      if (closed !== invoice) await this.endings.cancelled(tx, { ...closed, payment: cancelled });
+      this.closing.stopped(tx, cancelled, 'Cancel');
+      if (closed !== invoice) await this.closing.cancelled(tx, { ...closed, payment: cancelled });
       return {};
     });
   }

@@ -8,7 +8,7 @@ import type { ChargeReport } from '../invoices/domain/charge.js';
 import type { Payment } from '../invoices/domain/payment.js';
 import { payments } from '../invoices/payment-tables.js';
 import { Charges } from './charges.js';
-import { Settlement } from './settlement.js';
+import { ChargeSettlement } from './settlement.js';
 
 const limits = { batch: 10, leaseSeconds: 60 } as const;
 
@@ -16,7 +16,7 @@ const limits = { batch: 10, leaseSeconds: 60 } as const;
 type CallOf = (payment: Payment, charges: Charges, reader: Reader) => Promise<Call | undefined>;
 type Call = () => ReturnType<Charges['ask']>;
 
-interface Claim {
+interface InquiryClaim {
   payment: Payment;
   call: Call;
 }
@@ -29,16 +29,16 @@ export class PaymentReconciliation {
   constructor(
     private readonly db: Db,
     private readonly charges: Charges,
-    private readonly settlement: Settlement,
+    private readonly settlement: ChargeSettlement,
   ) {
     this.works = [this.workOf(chargeWork.reconcile, inquiry), this.workOf(chargeWork.capture, capture)];
   }
 
   /** Calls of this kind can be repeated without harm, so a claim leaves no trace. */
   private workOf(kind: string, callOf: CallOf): Work {
-    return gatewayCalls<Claim, ChargeReport>(this.db, kind, limits, {
+    return gatewayCalls<InquiryClaim, ChargeReport>(this.db, kind, limits, {
       claim: async (tx, items) => {
-        const claims = new Map<string, Claim>();
+        const claims = new Map<string, InquiryClaim>();
         for (const { key } of items) {
           const payment = await tx.find(payments, { paymentId: key });
           const call = payment && (await callOf(payment, this.charges, tx));

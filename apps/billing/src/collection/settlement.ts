@@ -1,37 +1,37 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
-import { InvoiceEndings } from '../invoices/close.js';
+import { InvoiceClosing } from '../invoices/close.js';
 import { chargeWork } from '../invoices/collecting.js';
 import {
-  askAgainAfter,
+  type ChargeAction,
   type ChargeOutcome,
   type ChargeReport,
+  chargeAction,
   mismatchOf,
+  pollDelay,
   statesMoney,
-  type Verdict,
-  verdictOf,
 } from '../invoices/domain/charge.js';
 import { receivePayment } from '../invoices/domain/collection.js';
 import { isTriedNow } from '../invoices/domain/dunning.js';
 import { markFailed, type Payment } from '../invoices/domain/payment.js';
-import { CustomerNotices, type NoticeParts, type Occasion } from '../invoices/notices.js';
+import { CustomerNotifications, type NotificationKind, type NotificationParts } from '../invoices/notifications.js';
 import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { collections, payments } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { paymentAggregate } from '../invoices/views.js';
-import { receipt } from '../pricing/settle.js';
+import { reconcileAmount } from '../pricing/settle.js';
 import { tellMismatch } from '../refunds/mismatches.js';
-import { receiveSurplus, type Surplus } from '../refunds/surplus.js';
-import { goOnAfterRelease } from './charges.js';
-import { settleReceipt } from './wire-transfers.js';
+import { type Overpayment, receiveOverpayment } from '../refunds/overpayments.js';
+import { resumeAfterRelease } from './charges.js';
+import { settleTransfer } from './wire-transfers.js';
 
 /** Records what gateways say about charges: the same for answers, inquiries and callbacks. */
 @Injectable()
-export class Settlement {
+export class ChargeSettlement {
   constructor(
-    private readonly endings: InvoiceEndings,
+    private readonly closing: InvoiceClosing,
     private readonly outcomes: InvoiceOutcomes,
-    private readonly notices: CustomerNotices,
+    private readonly notices: CustomerNotifications,
   ) {}
 
   /** Records a report, with its log entry; false for one that says nothing new, or names no payment. */
@@ -39,9 +39,9 @@ export class Settlement {
     const locked = await this.outcomes.lockCharge(tx, report.paymentId);
     if (!locked) return false;
     const { invoice, payment } = locked;
-    const verdict = verdictOf(payment, invoice, report);
-    if (verdict === 'mismatch') return this.mismatch(tx, invoice, payment, report);
-    if (!(await this.apply(tx, invoice, payment, report.outcome, verdict))) return false;
+    const action = chargeAction(payment, invoice, report);
+    if (action === 'mismatch') return this.mismatch(tx, invoice, payment, report);
+    if (!(await this.apply(tx, invoice, payment, report.outcome, action))) return false;
     const { invoiceId, userId, paymentId } = payment;
     tx.log(`Payment(${paymentId})`, `Charge: ${report.outcome.is}`, { invoiceId, userId });
     return true;
@@ -53,50 +53,50 @@ export class Settlement {
     invoice: InvoiceState,
     payment: Payment,
     outcome: ChargeOutcome,
-    verdict: Exclude<Verdict, 'mismatch'>,
+    action: Exclude<ChargeAction, 'mismatch'>,
   ): Promise<boolean> {
     const amount = statesMoney(outcome) ? outcome.amount : 0n;
     const gatewayPaymentId = referenceOf(outcome) || payment.gatewayPaymentId;
     const known = { ...payment, gatewayPaymentId, modifyTime: tx.now };
     const over: Payment = { ...known, outcome: '', inquiries: 0 };
-    switch (verdict) {
-      case 'nothing':
+    switch (action) {
+      case 'ignore':
         return false;
       case 'collect': {
         const [received, paid] = receivePayment(over, invoice, { gatewayPaymentId, now: tx.now });
-        await settleReceipt(tx, this.endings, paid, received, receipt(payment.totalAmount, amount, true));
+        await settleTransfer(tx, this.closing, paid, received, reconcileAmount(payment.totalAmount, amount, true));
         return true;
       }
-      case 'surplus':
-        return surplus(tx, invoice, payment, { gatewayPaymentId, amount });
+      case 'overpaid':
+        return overpaid(tx, invoice, payment, { gatewayPaymentId, amount });
       case 'fail':
         await this.fail(tx, invoice, over, outcome);
         return true;
-      case 'act': {
+      case 'requireAction': {
         const link = outcome.is === 'needsAction' ? outcome.link : '';
         const waiting: Payment = { ...over, outcome: 'action', link: link || payment.link };
         tx.step(paymentAggregate, waiting, 'payment.authorised.need');
         await this.outcomes.underWay(tx, invoice, false);
-        tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(waiting));
+        tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + pollDelay(waiting));
         await this.tell(tx, 'needsAction', invoice, waiting, { link: waiting.link });
         return true;
       }
-      case 'reserve':
+      case 'authorise':
         tx.save(payments, { ...over, outcome: 'authorised' });
         if (payment.captureId !== '') tx.schedule(chargeWork.capture, payment.paymentId, tx.now);
         await this.outcomes.underWay(tx, invoice, true);
         return true;
-      case 'ask':
-        if (askAgain(tx, known).outcome === 'unknown') await this.outcomes.underWay(tx, invoice, true);
+      case 'poll':
+        if (pollPayment(tx, known).outcome === 'unknown') await this.outcomes.underWay(tx, invoice, true);
         return true;
-      case 'resend':
+      case 'retry':
         tx.save(payments, over);
         await this.outcomes.underWay(tx, invoice, false);
-        await resend(tx, invoice);
+        await retry(tx, invoice);
         return true;
       case 'close':
         tx.save(payments, { ...over, gatewayPaymentId: payment.gatewayPaymentId });
-        await goOnAfterRelease(tx, payment);
+        await resumeAfterRelease(tx, payment);
         return true;
     }
   }
@@ -121,7 +121,7 @@ export class Settlement {
     if (!isNew) tx.log(`Payment(${paymentId})`, 'Charge: mismatch', { invoiceId, userId });
     tx.save(payments, { ...payment, outcome: '', inquiries: 0, captureId: '', modifyTime: tx.now });
     if (payment.status !== 'created') {
-      await goOnAfterRelease(tx, payment);
+      await resumeAfterRelease(tx, payment);
       return true;
     }
     const collection = await tx.lockIfAny(collections, { invoiceId });
@@ -151,10 +151,10 @@ export class Settlement {
 
   private tell(
     tx: Tx,
-    occasion: Occasion,
+    occasion: NotificationKind,
     invoice: InvoiceState,
     payment: Payment,
-    facts: NoticeParts = {},
+    facts: NotificationParts = {},
   ): Promise<void> {
     return this.notices.notify(tx, occasion, { ...invoice, payment }, facts);
   }
@@ -163,25 +163,25 @@ export class Settlement {
 const referenceOf = (outcome: ChargeOutcome): string => (outcome.is === 'absent' ? '' : outcome.reference);
 
 /** Money beside its payment; the payment keeps its state and reference. False for a repeated report. */
-async function surplus(tx: Tx, invoice: InvoiceState, payment: Payment, money: Surplus): Promise<boolean> {
-  const isNew = await receiveSurplus(tx, invoice, payment, money);
+async function overpaid(tx: Tx, invoice: InvoiceState, payment: Payment, money: Overpayment): Promise<boolean> {
+  const isNew = await receiveOverpayment(tx, invoice, payment, money);
   if (payment.outcome !== '') {
     tx.save(payments, { ...payment, outcome: '' });
-    await goOnAfterRelease(tx, payment);
+    await resumeAfterRelease(tx, payment);
   }
   return isNew || payment.outcome !== '';
 }
 
-function askAgain(tx: Tx, payment: Payment): Payment {
+function pollPayment(tx: Tx, payment: Payment): Payment {
   const outcome = payment.outcome === 'sending' && payment.status === 'created' ? 'unknown' : payment.outcome;
   const asked = { ...payment, outcome, inquiries: payment.inquiries + 1 };
   tx.save(payments, asked);
-  tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(payment));
+  tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + pollDelay(payment));
   return asked;
 }
 
 /** The sending that never arrived is repeated as the next one, with the same method unless another one waits to be tried. */
-async function resend(tx: Tx, { invoiceId }: InvoiceState): Promise<void> {
+async function retry(tx: Tx, { invoiceId }: InvoiceState): Promise<void> {
   const collection = await tx.lockIfAny(collections, { invoiceId });
   if (!collection) return;
   tx.save(collections, { ...collection, tryMethodId: collection.tryMethodId || collection.lastMethodId });

@@ -31,10 +31,10 @@ export class PaymentTimeline {
   @Handle(listPaymentTimeline)
   list(input: Input, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const { sql, values } = statementOf(input, reader.merchantId);
+      const { sql, values } = paymentStatement(input, reader.merchantId);
       const rows = await reader.query(sql, values);
       const page = rows.filter(row => row.id !== null);
-      return { paymentTimeLines: await detailsOf(reader, page), total: Number(rows[0]?.total ?? 0) };
+      return { paymentTimeLines: await paymentDetails(reader, page), total: Number(rows[0]?.total ?? 0) };
     });
   }
 
@@ -59,7 +59,7 @@ export class PaymentTimeline {
  * A page of both tables, newest first, and how many match. Each side gives at most as many rows as are counted; a row
  * without an id stands for an empty page.
  */
-function statementOf(input: Input, merchantId: number): { sql: string; values: unknown[] } {
+function paymentStatement(input: Input, merchantId: number): { sql: string; values: unknown[] } {
   const values: unknown[] = [merchantId];
   const place = (value: unknown) => `$${values.push(value)}`;
   const conditions = (side: keyof typeof sides): string =>
@@ -133,7 +133,7 @@ const sides = {
 } as const;
 
 /** Rows of the list, as it shows them. */
-async function detailsOf(reader: Reader, rows: readonly Row[]): Promise<PaymentTimelineDetail[]> {
+async function paymentDetails(reader: Reader, rows: readonly Row[]): Promise<PaymentTimelineDetail[]> {
   const keys = (type: number) => rows.filter(row => Number(row.type) === type).map(row => String(row.key));
   const made = await reader.among(refunds, 'refundId', keys(timelineType.refund));
   const refunded = made.map(({ paymentId }) => paymentId).filter(id => id !== '');

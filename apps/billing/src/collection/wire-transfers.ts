@@ -3,9 +3,9 @@ import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import { type Gateway, WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { getGateway } from '../gateways/gateway-index.js';
-import { InvoiceEndings } from '../invoices/close.js';
+import { InvoiceClosing } from '../invoices/close.js';
 import { issueBankCharges } from '../invoices/crediting/credit-notes.js';
-import { saveLines } from '../invoices/crediting/creditable-lines.js';
+import { saveCreditedLines } from '../invoices/crediting/creditable-lines.js';
 import { receiveTransfer, withoutPayment } from '../invoices/domain/collection.js';
 import { assertOpen } from '../invoices/domain/invoice.js';
 import type { Payment } from '../invoices/domain/payment.js';
@@ -13,9 +13,9 @@ import { ledgerOf, withWaived } from '../invoices/domain/refund.js';
 import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
-import { acceptShort, type LineShare } from '../pricing/refund.js';
-import { type Receipt, receipt } from '../pricing/settle.js';
-import { keepSurplus } from '../refunds/surplus.js';
+import { acceptUnderpayment, type LineShare } from '../pricing/refund.js';
+import { type Receipt, reconcileAmount } from '../pricing/settle.js';
+import { keepOverpayment } from '../refunds/overpayments.js';
 
 /** A transfer that arrived at the merchant's bank; without an amount it is what was due. */
 export interface Transfer {
@@ -29,7 +29,7 @@ export interface Transfer {
 @Injectable()
 export class WireTransfers {
   constructor(
-    private readonly endings: InvoiceEndings,
+    private readonly closing: InvoiceClosing,
     private readonly outcomes: InvoiceOutcomes,
   ) {}
 
@@ -51,7 +51,7 @@ export class WireTransfers {
 
   /**
    * The payment succeeds with what arrived, and the invoice is paid. More than due is a surplus; less, where that is
-   * accepted, a credit note of bank charges, for which no money moves. Throws what `receipt` and `receiveTransfer` do.
+   * accepted, a credit note of bank charges, for which no money moves. Throws what `reconcileAmount` and `receiveTransfer` do.
    */
   async receive(
     tx: Tx,
@@ -64,8 +64,8 @@ export class WireTransfers {
     const amount = amountReceived === undefined ? payment.totalAmount : BigInt(amountReceived);
     const success = { gatewayPaymentId, reason, now: tx.now };
     const [received, paid] = receiveTransfer(payment, invoice, gateway, success);
-    const arrived = receipt(payment.totalAmount, amount, transfer.acceptShort);
-    await settleReceipt(tx, this.endings, paid, received, arrived, 'MarkWireTransferSuccess');
+    const arrived = reconcileAmount(payment.totalAmount, amount, transfer.acceptShort);
+    await settleTransfer(tx, this.closing, paid, received, arrived, 'MarkWireTransferSuccess');
   }
 }
 
@@ -73,25 +73,25 @@ export class WireTransfers {
  * Records that an invoice is paid by what arrived for its payment, `received`. More than due is a surplus; less, a credit
  * note of bank charges, for which no money moves. `log` is the operation log's entry, about the invoice.
  */
-export async function settleReceipt(
+export async function settleTransfer(
   tx: Tx,
-  endings: InvoiceEndings,
+  closing: InvoiceClosing,
   paid: InvoiceState,
   received: Payment,
-  { surplus, shortfall }: Receipt,
+  { overpayment, underpayment }: Receipt,
   log?: string,
 ): Promise<void> {
   const { totalAmount, gatewayPaymentId } = received;
-  const collected = { ...received, paymentAmount: totalAmount - shortfall };
-  const shares = shortfall > 0n ? sharesOf(paid, collected, shortfall) : [];
-  const settled = { ...withWaived(paid, shares), surplus: paid.surplus + surplus };
-  if (shortfall > 0n) await saveLines(tx, settled);
-  await endings.paid(tx, settled, collected, log);
-  if (surplus > 0n) await keepSurplus(tx, collected, { gatewayPaymentId, amount: surplus });
-  if (shortfall > 0n) await issueBankCharges(tx, { ...settled, payment: collected }, shares);
+  const collected = { ...received, paymentAmount: totalAmount - underpayment };
+  const shares = underpayment > 0n ? sharesOfUnderpayment(paid, collected, underpayment) : [];
+  const settled = { ...withWaived(paid, shares), surplus: paid.surplus + overpayment };
+  if (underpayment > 0n) await saveCreditedLines(tx, settled);
+  await closing.paid(tx, settled, collected, log);
+  if (overpayment > 0n) await keepOverpayment(tx, collected, { gatewayPaymentId, amount: overpayment });
+  if (underpayment > 0n) await issueBankCharges(tx, { ...settled, payment: collected }, shares);
 }
 
-function sharesOf(invoice: InvoiceState, payment: Payment, shortfall: bigint): LineShare[] {
-  const [, shares] = acceptShort(ledgerOf(invoice, payment), shortfall);
+function sharesOfUnderpayment(invoice: InvoiceState, payment: Payment, underpayment: bigint): LineShare[] {
+  const [, shares] = acceptUnderpayment(ledgerOf(invoice, payment), underpayment);
   return shares;
 }

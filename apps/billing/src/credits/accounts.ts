@@ -5,11 +5,9 @@ import {
   creditDetail,
   creditTransactionType,
   type ExportRow,
-  emptyOf,
   type In,
   listCreditAccounts,
   listCreditTransactions,
-  MerchantMember,
   majorUnits,
   nameOfCode,
 } from '@recur/contracts';
@@ -25,6 +23,7 @@ import {
   type Sliced,
   sorted,
 } from '@recur/platform';
+import { emptyMember } from '../customers/merchants.js';
 import { buyerColumns, usersByEmail, usersById, usersOfRows } from '../customers/users.js';
 import type { AccountRow, Transaction } from './domain/account.js';
 import { withTerms } from './spending.js';
@@ -34,7 +33,7 @@ import { creditAccountView, creditTransactionView } from './views.js';
 /** Transactions that credit/detail shows; credit_transaction_list has all of them. */
 const SHOWN = 1_000;
 
-const newest = { createTime: 'create_time' };
+const accountsOrder = { createTime: 'create_time' };
 
 /** Reads of credit accounts and their transactions. */
 @Controller()
@@ -59,8 +58,8 @@ export class CreditAccounts {
     return this.db.read(caller, async reader => {
       const { rows, total } = await reader.page({
         from: creditAccounts,
-        where: await filtersOf(reader, input),
-        order: sorted(newest, input, 'credit_id'),
+        where: await accountConditions(reader, input),
+        order: sorted(accountsOrder, input, 'credit_id'),
         page: input.page,
         count: input.count,
       });
@@ -74,7 +73,7 @@ export class CreditAccounts {
       const { rows, total } = await reader.page({
         from: creditTransactions,
         where: await transactionsWhere(reader, input),
-        order: sorted(newest, input),
+        order: sorted(accountsOrder, input),
         page: input.page,
         count: input.count,
       });
@@ -84,22 +83,19 @@ export class CreditAccounts {
 }
 
 /** The conditions of credit/credit_transaction_list. */
-export async function transactionsWhere(
-  reader: Reader,
-  input: In<typeof listCreditTransactions>,
-): Promise<Condition[]> {
+async function transactionsWhere(reader: Reader, input: In<typeof listCreditTransactions>): Promise<Condition[]> {
   const moves = given(input.transactionTypes)?.map(code => nameOfCode(creditTransactionType, code));
   return [
     ['account_type = ?', nameOfCode(creditAccountType, input.accountType)],
-    ...(await filtersOf(reader, input)),
+    ...(await accountConditions(reader, input)),
     ['currency = ?', given(input.currency)],
     each('move', moves),
   ];
 }
 
-type Filters = Pick<In<typeof listCreditAccounts>, 'userId' | 'email' | 'createTimeStart' | 'createTimeEnd'>;
+type AccountFilters = Pick<In<typeof listCreditAccounts>, 'userId' | 'email' | 'createTimeStart' | 'createTimeEnd'>;
 
-async function filtersOf(reader: Reader, input: Filters): Promise<Condition[]> {
+async function accountConditions(reader: Reader, input: AccountFilters): Promise<Condition[]> {
   return [
     ['user_id = ?', given(input.userId)],
     each('user_id', input.email ? await usersByEmail(reader, input.email) : undefined),
@@ -115,8 +111,6 @@ async function shownAccounts(reader: Reader, rows: readonly AccountRow[]) {
   ]);
   return accounts.map(account => creditAccountView(account, users.get(account.userId) ?? null));
 }
-
-const emptyMember = emptyOf(MerchantMember);
 
 async function shownTransactions(reader: Reader, rows: readonly Transaction[]): Promise<CreditTransactionDetail[]> {
   const ids = [...new Set(rows.map(({ creditId }) => creditId))];

@@ -17,20 +17,20 @@ export class CreditConfigs {
       const where = currency === '' ? {} : { currency };
       const [rows, totals] = await Promise.all([
         reader.all(creditConfigs, where, 'order by config_id'),
-        totalsOf(reader),
+        accountTotals(reader),
       ]);
       const asked = rows.filter(({ type }) => types.length === 0 || types.includes(creditAccountType[type]));
-      return { creditConfigs: asked.map(row => creditConfigView(row, totals.get(keyOf(row)))) };
+      return { creditConfigs: asked.map(row => creditConfigView(row, totals.get(configKey(row)))) };
     });
   }
 
   @Handle(newCreditConfig)
   create(input: In<typeof newCreditConfig>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const type = typeOf(input.type);
+      const type = accountTypeOf(input.type);
       const { currency } = input;
       const config: CreditConfig = {
-        ...settingsOf(input),
+        ...configSettings(input),
         merchantId: tx.merchantId,
         configId: await tx.nextId(creditConfigs),
         type,
@@ -38,7 +38,7 @@ export class CreditConfigs {
         createTime: tx.now,
         version: 0,
       } as CreditConfig;
-      assertRate(config);
+      assertExchangeRate(config);
       const exists = () => new Rejected('credit_config_exists', `There is a config of ${type} accounts in ${currency}`);
       tx.onConflict('credit_configs_one', exists);
       tx.step(creditConfig, config, 'credit.config.created', { log: 'New' });
@@ -49,10 +49,10 @@ export class CreditConfigs {
   @Handle(editCreditConfig)
   edit(input: In<typeof editCreditConfig>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const which = { type: typeOf(input.type), currency: input.currency };
+      const which = { type: accountTypeOf(input.type), currency: input.currency };
       const config = await tx.lock(creditConfig, which, 'credit_config_not_found');
-      const edited: CreditConfig = { ...config, ...settingsOf(input) };
-      assertRate(edited);
+      const edited: CreditConfig = { ...config, ...configSettings(input) };
+      assertExchangeRate(edited);
       const changed = JSON.stringify(creditConfigView(edited)) !== JSON.stringify(creditConfigView(config));
       if (changed) tx.step(creditConfig, edited, 'credit.config.updated', { log: 'Edit' });
       return { creditConfig: await shownConfig(tx, edited) };
@@ -60,12 +60,12 @@ export class CreditConfigs {
   }
 }
 
-const typeOf = (code: number): AccountType => (code === creditAccountType.main ? 'main' : 'promo');
+const accountTypeOf = (code: number): AccountType => (code === creditAccountType.main ? 'main' : 'promo');
 
 type Input = In<typeof editCreditConfig>;
 
 /** The settings that an input gives. */
-function settingsOf(input: Input): Partial<CreditConfig> {
+function configSettings(input: Input): Partial<CreditConfig> {
   const { name, description, logo, logoUrl, metaData, exchangeRate } = input;
   const flags = ['recurring', 'discountCodeExclusive', 'previewDefaultUsed', 'payoutEnable', 'rechargeEnable'] as const;
   const given = {
@@ -80,21 +80,21 @@ function settingsOf(input: Input): Partial<CreditConfig> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-function assertRate({ type, exchangeRate }: CreditConfig): void {
+function assertExchangeRate({ type, exchangeRate }: CreditConfig): void {
   if (type === 'main' && exchangeRate !== 100n) {
     throw invalid('/exchangeRate', `is ${exchangeRate}: the amounts of main accounts are money, at 100`);
   }
 }
 
-const keyOf = ({ type, currency }: Pick<CreditConfig, 'type' | 'currency'>) => `${type} ${currency}`;
+const configKey = ({ type, currency }: Pick<CreditConfig, 'type' | 'currency'>) => `${type} ${currency}`;
 
 async function shownConfig(reader: Reader, config: CreditConfig) {
-  const totals = await totalsOf(reader, config);
-  return creditConfigView(config, totals.get(keyOf(config)));
+  const totals = await accountTotals(reader, config);
+  return creditConfigView(config, totals.get(configKey(config)));
 }
 
 /** Totals of all accounts per type and currency, or of one of them. */
-async function totalsOf(
+async function accountTotals(
   reader: Reader,
   only?: Pick<CreditConfig, 'type' | 'currency'>,
 ): Promise<ReadonlyMap<string, Totals>> {

@@ -15,7 +15,7 @@ export interface RechargeTarget {
 }
 
 /** Owner and currency of the account. Throws Rejected `credit_account_not_found` or `invalid_parameters`. */
-export async function targetOf(tx: Tx, target: RechargeTarget): Promise<{ userId: number; currency: string }> {
+export async function rechargeTarget(tx: Tx, target: RechargeTarget): Promise<{ userId: number; currency: string }> {
   const { creditAccountId, userId, currency } = target;
   if (creditAccountId === 0) {
     if (userId === 0) throw invalid('/userId', 'is required where creditAccountId is not given');
@@ -73,7 +73,7 @@ interface PaidInvoice extends OwnInvoice {
 
 /** Credits a recharge whose invoice, which is locked, is paid; at most once. */
 export async function rechargePaid(tx: Tx, { invoiceId, payment }: PaidInvoice): Promise<void> {
-  const recharge = await waiting(tx, invoiceId);
+  const recharge = await waitingRecharge(tx, invoiceId);
   if (!recharge) return;
   const { rechargeId, userId, currency, name, description } = recharge;
   // only what came is credit, where less than the price was accepted
@@ -86,7 +86,7 @@ export async function rechargePaid(tx: Tx, { invoiceId, payment }: PaidInvoice):
 
 /** Ends a recharge whose invoice has ended unpaid; at most once. */
 export async function rechargeFailed(tx: Tx, { invoiceId }: OwnInvoice): Promise<void> {
-  const recharge = await waiting(tx, invoiceId);
+  const recharge = await waitingRecharge(tx, invoiceId);
   if (!recharge) return;
   const status = creditRechargeLifecycle.next(recharge.status, 'fail') ?? recharge.status;
   tx.save(creditRecharges, { ...recharge, status });
@@ -120,7 +120,7 @@ export async function takeRecharged(
 }
 
 /** Returns the credit of a recharge whose refund failed or was cancelled. */
-export const giveBackRecharged = (tx: Tx, { refundId, ...refund }: RechargeRefund): Promise<void> =>
+export const restoreRecharged = (tx: Tx, { refundId, ...refund }: RechargeRefund): Promise<void> =>
   addMain(tx, {
     ...refund,
     bizId: refundId,
@@ -129,7 +129,7 @@ export const giveBackRecharged = (tx: Tx, { refundId, ...refund }: RechargeRefun
   });
 
 /** The recharge of an invoice, locked, if it still waits for the payment. */
-async function waiting(tx: Tx, invoiceId: string): Promise<Recharge | undefined> {
+async function waitingRecharge(tx: Tx, invoiceId: string): Promise<Recharge | undefined> {
   const [recharge] = await tx.parts(creditRecharges, { invoiceId }, 'limit 1');
   return recharge?.status === 'created' ? recharge : undefined;
 }

@@ -3,7 +3,7 @@ import type { Reader, Tx } from '@recur/platform';
 import { type CreditMove, promoOn } from '../pricing/credit.js';
 import { settle } from '../pricing/settle.js';
 import { type Account, type AccountRow, type Posting, post, type Transaction } from './domain/account.js';
-import { type AccountType, type CreditTerms, termsOf } from './domain/config.js';
+import { type AccountType, type CreditTerms, creditTerms } from './domain/config.js';
 import { creditAccounts, creditConfigs, creditTransactions } from './tables.js';
 import { creditAccount } from './views.js';
 
@@ -16,7 +16,7 @@ interface OfInvoice extends Owner {
 }
 
 /** Promo credit taken: its value in minor units, the credits that it costs, and the rate in hundredths. */
-export interface PromoTaken {
+export interface PromoApplied {
   money: bigint;
   credits: bigint;
   rate: bigint;
@@ -29,7 +29,7 @@ export interface PromoTaken {
 export async function spendPromo(
   tx: Tx,
   { userId, currency, base, cap, invoiceId }: OfInvoice & { base: bigint; cap?: bigint },
-): Promise<PromoTaken | undefined> {
+): Promise<PromoApplied | undefined> {
   if (base <= 0n) return undefined;
   const account = await lockAccount(tx, { userId, type: 'promo', currency });
   if (!account?.terms.payoutEnable) return undefined;
@@ -38,7 +38,7 @@ export async function spendPromo(
   return taken;
 }
 
-function promoFrom({ balance, currency, terms }: Account, base: bigint, cap?: bigint): PromoTaken | undefined {
+function promoFrom({ balance, currency, terms }: Account, base: bigint, cap?: bigint): PromoApplied | undefined {
   const { exchangeRate: rate } = terms;
   const limits = { balance, exchangeRate: rate, decimals: exponentOf(currency), ...(cap !== undefined && { cap }) };
   const { amount: money, credits } = promoOn(base, limits);
@@ -165,10 +165,10 @@ export async function withTerms(reader: Reader, rows: readonly AccountRow[]): Pr
   const configs = await reader.all(creditConfigs, {});
   return rows.map(row => {
     const config = configs.find(({ type, currency }) => type === row.type && currency === row.currency);
-    return { ...row, terms: termsOf(config) };
+    return { ...row, terms: creditTerms(config) };
   });
 }
 
 /** The terms of accounts of a type and currency: those of the config, or the defaults. */
 export const creditTermsOf = async (reader: Reader, type: AccountType, currency: string): Promise<CreditTerms> =>
-  termsOf(await reader.find(creditConfigs, { type, currency }));
+  creditTerms(await reader.find(creditConfigs, { type, currency }));

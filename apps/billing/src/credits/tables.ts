@@ -1,11 +1,9 @@
-import { document, flag, int, integer, money, table, text } from '@recur/platform';
+import { document, flag, int, integer, money, oneOf, table, text } from '@recur/platform';
 import { creditMoves } from '../pricing/credit.js';
 import { type AccountRow, creditRechargeLifecycle, type Recharge, type Transaction } from './domain/account.js';
 import type { AccountType, CreditConfig } from './domain/config.js';
 
-const among = (column: string, values: readonly string[]) =>
-  `${column} in (${values.map(value => `'${value}'`).join(', ')})`;
-const types: readonly AccountType[] = ['main', 'promo'];
+const accountTypes: readonly AccountType[] = ['main', 'promo'];
 
 export const creditConfigs = table<CreditConfig>('credit_configs', {
   key: ['merchantId', 'configId'],
@@ -29,7 +27,7 @@ export const creditConfigs = table<CreditConfig>('credit_configs', {
     version: int(),
   },
   checks: {
-    credit_configs_type: among('type', types),
+    credit_configs_type: oneOf('type', accountTypes),
     credit_configs_rate: `exchange_rate >= 1 and (type <> 'main' or exchange_rate = 100)`,
   },
   indices: { credit_configs_one: { on: ['merchantId', 'type', 'currency'], unique: true } },
@@ -51,7 +49,7 @@ export const creditAccounts = table<AccountRow>('credit_accounts', {
     version: int(),
   },
   checks: {
-    credit_accounts_type: among('type', types),
+    credit_accounts_type: oneOf('type', accountTypes),
     credit_accounts_balance: 'balance >= 0 and balance = total_increment + total_decrement',
   },
   indices: {
@@ -88,8 +86,8 @@ export const creditTransactions = table<Transaction>('credit_transactions', {
     createTime: integer(),
   },
   checks: {
-    credit_transactions_type: among('account_type', types),
-    credit_transactions_move: among('move', Object.keys(creditMoves)),
+    credit_transactions_type: oneOf('account_type', accountTypes),
+    credit_transactions_move: oneOf('move', Object.keys(creditMoves)),
     credit_transactions_delta: 'delta <> 0 and after = before + delta and before >= 0 and after >= 0',
   },
   indices: {
@@ -125,6 +123,6 @@ export const creditRecharges = table<Recharge>('credit_recharges', {
     createTime: integer(),
     paidTime: integer(),
   },
-  checks: { credit_recharges_status: among('status', creditRechargeLifecycle.states) },
+  checks: { credit_recharges_status: oneOf('status', creditRechargeLifecycle.states) },
   indices: { credit_recharges_invoice: { on: ['merchantId', 'invoiceId'], unique: true } },
 });

@@ -1,7 +1,7 @@
 import * as contract from '@recur/contracts';
 import { type AggregateOf, aggregate } from '@recur/platform';
 import type { Account, AccountRow, Recharge, Transaction } from './domain/account.js';
-import { type AccountType, type CreditConfig, termsOf, worthOf } from './domain/config.js';
+import { type AccountType, type CreditConfig, creditTerms, worthOf } from './domain/config.js';
 import { creditAccounts, creditConfigs } from './tables.js';
 
 const emptyAccount = contract.emptyOf(contract.CreditAccount);
@@ -12,10 +12,10 @@ const emptyConfig = contract.emptyOf(contract.CreditConfig);
 const yesNo = (flag: boolean): number => contract.noYes[flag ? 'yes' : 'no'];
 
 /** A number of the wire goes no further: the worth of many credits at a high rate may be larger, and so may totals. */
-const shown = (value: bigint): number => Math.min(Number(value), Number.MAX_SAFE_INTEGER);
+const safeNumber = (value: bigint): number => Math.min(Number(value), Number.MAX_SAFE_INTEGER);
 
 const shownWorth = (type: AccountType, amount: bigint, rate: bigint, currency: string): number =>
-  shown(worthOf(type, amount, rate, contract.exponentOf(currency)));
+  safeNumber(worthOf(type, amount, rate, contract.exponentOf(currency)));
 
 /** A credit account as the API shows it. The user is passed only for answers: it changes independently. */
 export function creditAccountView(account: Account, user: contract.User | null = null): contract.CreditAccount {
@@ -94,8 +94,8 @@ export function creditConfigView(config: CreditConfig, totals?: Totals): contrac
     previewDefaultUsed: yesNo(config.previewDefaultUsed),
     payoutEnable: yesNo(config.payoutEnable),
     rechargeEnable: yesNo(config.rechargeEnable),
-    totalIncrementAmount: shown(totals?.increment ?? 0n),
-    totalDecrementAmount: -shown(-(totals?.decrement ?? 0n)),
+    totalIncrementAmount: safeNumber(totals?.increment ?? 0n),
+    totalDecrementAmount: -safeNumber(-(totals?.decrement ?? 0n)),
   };
 }
 
@@ -134,7 +134,7 @@ export const creditAccount: AggregateOf<Updated, AccountRow, Account, contract.C
   key: 'creditId',
   load: async (loader, row: AccountRow): Promise<Account> => {
     const config = await loader.find(creditConfigs, { type: row.type, currency: row.currency });
-    return { ...row, terms: termsOf(config) };
+    return { ...row, terms: creditTerms(config) };
   },
   ids: ({ userId }) => ({ userId }),
   view: account => creditAccountView(account),

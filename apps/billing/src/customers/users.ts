@@ -1,6 +1,6 @@
 import { type User, userStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import type { Peeking, Peeks, Reader } from '@recur/platform';
+import type { CommandReader, PeekReader, Reader } from '@recur/platform';
 import { type UserCopy, users } from './tables.js';
 
 /** Identifiers by which a command names a user; the first one given decides. */
@@ -49,22 +49,22 @@ export async function usersById(reader: Reader, ids: readonly number[]): Promise
 }
 
 /** The user as it was found first in a transaction: its tax and the party that is printed beside it are the same. */
-const found = new WeakMap<Peeking, Map<number, Promise<UserCopy | undefined>>>();
+const usersFound = new WeakMap<PeekReader, Map<number, Promise<UserCopy | undefined>>>();
 
-function userOf(reader: Peeking, userId: number): Promise<UserCopy | undefined> {
+function userCopyOf(reader: PeekReader, userId: number): Promise<UserCopy | undefined> {
   if (!('fresh' in reader)) return reader.peek(users, { id: userId });
-  const known = found.get(reader) ?? new Map<number, Promise<UserCopy | undefined>>();
-  found.set(reader, known);
+  const known = usersFound.get(reader) ?? new Map<number, Promise<UserCopy | undefined>>();
+  usersFound.set(reader, known);
   const user = known.get(userId) ?? reader.peek(users, { id: userId });
   known.set(userId, user);
   return user;
 }
 
 /** The user that a key names. A command asks identity first where its copies are known to lag: throws Stale. */
-export async function findUser(reader: Peeking | Peeks, key: UserKey): Promise<UserCopy | undefined> {
+export async function findUser(reader: PeekReader | CommandReader, key: UserKey): Promise<UserCopy | undefined> {
   const { userId, externalUserId, email = '' } = key;
   if ('fresh' in reader) reader.fresh('users', lookupOf(key));
-  if (userId !== undefined) return userOf(reader, userId);
+  if (userId !== undefined) return userCopyOf(reader, userId);
   const where = externalUserId ? { externalUserId } : { emailKey: emailKey(email) };
   // if a stale copy makes two users match, the younger one is more likely to be the current holder
   const [user] = await reader.peekAll(users, where, 'order by id desc limit 1');
@@ -75,7 +75,7 @@ export async function findUser(reader: Peeking | Peeks, key: UserKey): Promise<U
  * The user that `findUser` found, suspended or not. A missing copy is asked of identity first: throws Stale, carrying
  * Rejected `user_not_found`.
  */
-export function assertUser(tx: Peeks, key: UserKey, user: UserCopy | undefined): UserCopy {
+export function assertUser(tx: CommandReader, key: UserKey, user: UserCopy | undefined): UserCopy {
   if (user) return user;
   throw tx.stale('users', lookupOf(key), new Rejected('user_not_found'));
 }
@@ -87,14 +87,14 @@ const lookupOf = ({ userId, externalUserId, email = '' }: UserKey): number | Rea
  * The user that `findUser` found, if it may be invoiced. A missing or suspended copy is checked with identity first:
  * throws Stale, carrying Rejected `user_not_found` or `user_inactive`.
  */
-export function assertBuyer(tx: Peeks, key: UserKey, found: UserCopy | undefined): UserCopy {
+export function assertBuyer(tx: CommandReader, key: UserKey, found: UserCopy | undefined): UserCopy {
   const user = assertUser(tx, key, found);
   assertActive(tx, user);
   return user;
 }
 
 /** Refuses a suspended user, once identity says the same: throws Stale, carrying Rejected `user_inactive`. */
-export function assertActive(tx: Peeks, user: UserCopy | undefined): void {
+export function assertActive(tx: CommandReader, user: UserCopy | undefined): void {
   if (!user || user.status === userStatus.active) return;
   const message = `User ${user.id} is suspended: cannot make an invoice for it`;
   throw tx.stale('users', user.id, new Rejected('user_inactive', message));
@@ -102,7 +102,7 @@ export function assertActive(tx: Peeks, user: UserCopy | undefined): void {
 
 /** Ids of the users that keys name, by the name of the key; those without a copy are left out. */
 export async function findUsers(
-  reader: Peeking,
+  reader: PeekReader,
   keys: ReadonlyMap<string, UserKey>,
 ): Promise<ReadonlyMap<string, number>> {
   const wanted = [...keys];

@@ -22,7 +22,7 @@ import { type Discount, statusAt } from './domain/discount.js';
 import { discountsWhere, usesWhere } from './lists.js';
 import { discounts, generatedCodes, userDiscounts } from './tables.js';
 import { codesWhere, shownCodes, templateOf } from './templates.js';
-import { discountView, settingsOf } from './views.js';
+import { discountSettings, discountView } from './views.js';
 
 /** Discount codes: their settings and their lifecycle. */
 @Controller()
@@ -34,40 +34,46 @@ export class Discounts {
     return this.db.write(caller, async tx => {
       const discountId = await tx.nextId(discounts);
       const of = { merchantId: tx.merchantId, discountId, kind: 'code' } as const;
-      if (await tx.find(generatedCodes, { code: input.code })) throw taken();
+      if (await tx.find(generatedCodes, { code: input.code })) throw takenCode();
       const identity = { ...of, code: input.code, subscriptionId: '' };
-      const discount = domain.draft(identity, { ...domain.defaultSettings, ...settingsOf(input) }, tx.now);
-      tx.onConflict('discounts_code', taken);
+      const discount = domain.newDiscount(identity, { ...domain.defaultSettings, ...discountSettings(input) }, tx.now);
+      tx.onConflict('discounts_code', takenCode);
       tx.save(discounts, discount);
       log(tx, discount, 'New');
-      return shown(discount, tx.now);
+      return answerOf(discount, tx.now);
     });
   }
 
   @Handle(editDiscount)
   edit(input: In<typeof editDiscount>, caller: Caller) {
-    return this.change(input.id, caller, 'Edit', discount => domain.edit(code(discount), settingsOf(input)), shown);
+    return this.change(
+      input.id,
+      caller,
+      'Edit',
+      discount => domain.editDiscount(code(discount), discountSettings(input)),
+      answerOf,
+    );
   }
 
   @Handle(activateDiscount)
   activate({ id }: In<typeof activateDiscount>, caller: Caller) {
-    return this.change(id, caller, 'Activate', domain.activate, empty);
+    return this.change(id, caller, 'Activate', domain.activateDiscount, noAnswer);
   }
 
   @Handle(deactivateDiscount)
   deactivate({ id }: In<typeof deactivateDiscount>, caller: Caller) {
-    return this.change(id, caller, 'Deactivate', domain.deactivate, empty);
+    return this.change(id, caller, 'Deactivate', domain.deactivateDiscount, noAnswer);
   }
 
   @Handle(deleteDiscount)
   delete({ id }: In<typeof deleteDiscount>, caller: Caller) {
-    return this.change(id, caller, 'Delete', domain.remove, empty);
+    return this.change(id, caller, 'Delete', domain.removeDiscount, noAnswer);
   }
 
   @Handle(incrementDiscountQuantity)
   incrementQuantity({ id, amount }: In<typeof incrementDiscountQuantity>, caller: Caller) {
     const move = (discount: domain.Discount) => domain.incrementQuantity(code(discount), amount);
-    return this.change(id, caller, 'IncrementQuantity', move, shown);
+    return this.change(id, caller, 'IncrementQuantity', move, answerOf);
   }
 
   /** Moves a locked discount, a code or a template; a move that changes nothing leaves no trace. */
@@ -96,9 +102,9 @@ function code(discount: domain.Discount): domain.Discount {
   return discount;
 }
 
-const taken = () => invalid('/code', 'is the code of another discount');
-const shown = (discount: domain.Discount, now: number) => ({ discount: discountView(discount, now) });
-const empty = () => ({});
+const takenCode = () => invalid('/code', 'is the code of another discount');
+const answerOf = (discount: domain.Discount, now: number) => ({ discount: discountView(discount, now) });
+const noAnswer = () => ({});
 
 const log = (tx: Tx, { discountId, code }: domain.Discount, content: string) =>
   tx.log(`Discount(${discountId}-${code})`, content, { discountCode: code });
@@ -116,7 +122,7 @@ export function exportedDiscounts(
     const shown = rows.map(row => ({
       Id: row.discountId,
       Code: row.code,
-      ...termsOf(row, reader.now),
+      ...exportedTerms(row, reader.now),
       CreateTime: row.createTime,
       Quantity: row.quantity,
       QuantityUsed: row.uses,
@@ -166,7 +172,7 @@ export function exportedCodes(
     const template = await templateOf(reader, input);
     const where = codesWhere(input);
     const { rows, next } = await reader.slice({ from: generatedCodes, where, by: ['createTime', 'codeId'], ...at });
-    const terms = termsOf(template, reader.now);
+    const terms = exportedTerms(template, reader.now);
     const shown = (await shownCodes(reader, template, rows)).map(code => ({
       Id: code.id,
       Code: code.code,
@@ -186,7 +192,7 @@ export function exportedCodes(
   });
 }
 
-const termsOf = (discount: Discount, now: number) => ({
+const exportedTerms = (discount: Discount, now: number) => ({
   Name: discount.name,
   Status: statusAt(discount, now),
   BillingType: discount.billingType,

@@ -16,7 +16,7 @@ import type { Discount } from './domain/discount.js';
 import { discounts, userDiscounts } from './tables.js';
 import { discountDetailView, discountUseView } from './views.js';
 
-const newest = { createTime: 'create_time' };
+const discountsOrder = { createTime: 'create_time' };
 
 /** Reads of discounts and their uses. */
 @Controller()
@@ -27,7 +27,7 @@ export class DiscountLists {
   detail({ id }: In<typeof getDiscount>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const row = await reader.get(discounts, { discountId: id, deletedTime: 0 }, 'discount_not_found');
-      const [discount] = await detailsOf(reader, [row]);
+      const [discount] = await discountDetails(reader, [row]);
       if (!discount) throw new Error(`discount ${id} is not shown`);
       return { discount };
     });
@@ -39,11 +39,11 @@ export class DiscountLists {
       const { rows, total } = await reader.page({
         from: discounts,
         where: discountsWhere(input, reader.now),
-        order: sorted(newest, input, 'discount_id'),
+        order: sorted(discountsOrder, input, 'discount_id'),
         page: input.page,
         count: input.count,
       });
-      return { discounts: await detailsOf(reader, rows), total };
+      return { discounts: await discountDetails(reader, rows), total };
     });
   }
 
@@ -54,7 +54,7 @@ export class DiscountLists {
       const { rows, total } = await reader.page({
         from: userDiscounts,
         where: await usesWhere(reader, input),
-        order: sorted(newest, input, 'use_id'),
+        order: sorted(discountsOrder, input, 'use_id'),
         page: input.page,
         count: input.count,
       });
@@ -95,10 +95,10 @@ export const discountsWhere = (input: In<typeof listDiscounts>, now: number): Co
   ...conditionsOf(input, now),
 ];
 
-type Filters = Omit<In<typeof listDiscounts>, 'page' | 'count' | 'sortField' | 'sortType'>;
+type DiscountFilters = Omit<In<typeof listDiscounts>, 'page' | 'count' | 'sortField' | 'sortType'>;
 
 /** The filters of a list of discounts, codes or templates, as conditions. */
-export function conditionsOf(input: Filters, now: number): Condition[] {
+export function conditionsOf(input: DiscountFilters, now: number): Condition[] {
   const status = namesOf(discountStatus, given(input.status));
   return [
     [`${statusNow(now)} = any(?)`, status],
@@ -121,7 +121,7 @@ export const statusNow = (now: number) =>
 const namesOf = (table: Readonly<Record<string, number>>, codes: readonly number[] | undefined) =>
   codes && Object.keys(table).filter(name => codes.includes(table[name] ?? Number.NaN));
 
-async function detailsOf(reader: Reader, rows: readonly Discount[]) {
+async function discountDetails(reader: Reader, rows: readonly Discount[]) {
   const plans = await plansById(reader, [...new Set(rows.flatMap(({ planIds }) => planIds))]);
   return rows.map(row => {
     const named = row.planIds.flatMap(id => plans.get(id)?.data ?? []);

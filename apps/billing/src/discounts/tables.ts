@@ -1,9 +1,6 @@
-import { document, flag, int, integer, integers, money, optionalDocument, table, text } from '@recur/platform';
+import { document, flag, int, integer, integers, money, oneOf, optionalDocument, table, text } from '@recur/platform';
 import { type Discount, discountLifecycle, type PlanGroup } from './domain/discount.js';
 import type { DiscountUse } from './domain/generated.js';
-
-const among = (column: string, values: readonly string[]) =>
-  `${column} in (${values.map(value => `'${value}'`).join(', ')})`;
 
 export const discounts = table<Discount>('discounts', {
   key: ['merchantId', 'discountId'],
@@ -41,7 +38,7 @@ export const discounts = table<Discount>('discounts', {
     version: int(),
   },
   checks: {
-    discounts_status: among(
+    discounts_status: oneOf(
       'status',
       discountLifecycle.states.filter(state => state !== 'expired'),
     ),

@@ -32,7 +32,7 @@ import * as domain from './domain/discount.js';
 import { alphabetOf, editTemplate, raiseQuantity, randomLength, toGenerate } from './domain/generated.js';
 import { conditionsOf, statusNow } from './lists.js';
 import { discounts, type GeneratedCode, generatedCodes, userDiscounts } from './tables.js';
-import { generatedView, settingsOf, templateView } from './views.js';
+import { discountSettings, discountTemplateView, generatedView } from './views.js';
 
 const kind = 'template';
 
@@ -46,9 +46,9 @@ export class DiscountTemplates {
     return this.db.write(caller, async tx => {
       const discountId = await tx.nextId(discounts);
       const identity = { merchantId: tx.merchantId, discountId, code, kind, subscriptionId: '' } as const;
-      const template = domain.draft(identity, { ...domain.defaultSettings, ...settingsOf(input) }, tx.now);
+      const template = domain.newDiscount(identity, { ...domain.defaultSettings, ...discountSettings(input) }, tx.now);
       tx.onConflict('discounts_code', () => invalid('/codePrefix', 'is the prefix or the code of another discount'));
-      return saved(tx, template, 'NewTemplate');
+      return saveTemplate(tx, template, 'NewTemplate');
     });
   }
 
@@ -56,7 +56,7 @@ export class DiscountTemplates {
   edit({ id, codePrefix, ...input }: In<typeof editBatchTemplate>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const template = await tx.lock(discounts, { discountId: id, kind, deletedTime: 0 }, 'discount_not_found');
-      return saved(tx, editTemplate(template, codePrefix, settingsOf(input)), 'EditTemplate');
+      return saveTemplate(tx, editTemplate(template, codePrefix, discountSettings(input)), 'EditTemplate');
     });
   }
 
@@ -64,7 +64,7 @@ export class DiscountTemplates {
   increment({ id, amount }: In<typeof incrementBatchQuantity>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const template = await tx.lock(discounts, { discountId: id, kind, deletedTime: 0 }, 'discount_not_found');
-      return saved(tx, raiseQuantity(template, amount, batchLimits.codes), 'IncrementQuantity');
+      return saveTemplate(tx, raiseQuantity(template, amount, batchLimits.codes), 'IncrementQuantity');
     });
   }
 
@@ -72,7 +72,7 @@ export class DiscountTemplates {
   detail({ id }: In<typeof batchTemplateDetail>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const template = await reader.get(discounts, { discountId: id, kind, deletedTime: 0 }, 'discount_not_found');
-      return { template: templateView(template, reader.now) };
+      return { template: discountTemplateView(template, reader.now) };
     });
   }
 
@@ -82,14 +82,14 @@ export class DiscountTemplates {
       const [{ rows, total }, counts] = await Promise.all([
         reader.page({
           from: discounts,
-          where: conditions(input, reader.now),
+          where: templateConditions(input, reader.now),
           order: sorted({ createTime: 'create_time', modifyTime: 'modify_time' }, input, 'discount_id'),
           page: input.page,
           count: input.count,
         }),
         countsOf(reader),
       ]);
-      return { templates: rows.map(row => templateView(row, reader.now)), total, ...counts };
+      return { templates: rows.map(row => discountTemplateView(row, reader.now)), total, ...counts };
     });
   }
 
@@ -103,7 +103,7 @@ export class DiscountTemplates {
       const alphabet = alphabetOf(randomStyle, template.code);
       const length = randomLength(template, alphabet, codeLength);
       await addCodes(tx, template, count, () => template.code + randomText(alphabet, length));
-      if (count > 0) saved(tx, { ...template, generated: template.generated + count }, `Generate(${count})`);
+      if (count > 0) saveTemplate(tx, { ...template, generated: template.generated + count }, `Generate(${count})`);
       return {
         templateId: template.discountId,
         templateCode: template.code,
@@ -118,11 +118,11 @@ export class DiscountTemplates {
   }
 }
 
-function saved(tx: Tx, template: domain.Discount, content: string) {
+function saveTemplate(tx: Tx, template: domain.Discount, content: string) {
   const { discountId, code } = template;
   tx.save(discounts, { ...template, modifyTime: tx.now });
   tx.log(`Discount(${discountId}-${code})`, content, { discountCode: code });
-  return { template: templateView(template, tx.now) };
+  return { template: discountTemplateView(template, tx.now) };
 }
 
 const addText = `insert into generated_codes (merchant_id, code_id, template_id, code, use_id, create_time)
@@ -142,10 +142,10 @@ const randomText = (alphabet: string, length: number) =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
 /** The kind is a literal, so that the planner takes the partial index. */
-const conditions = ({ codePrefix: code, ...input }: In<typeof listBatchTemplates>, now: number): Condition[] => [
-  [`kind = 'template' and ?::boolean`, true],
-  ...conditionsOf({ ...input, code }, now),
-];
+const templateConditions = (
+  { codePrefix: code, ...input }: In<typeof listBatchTemplates>,
+  now: number,
+): Condition[] => [[`kind = 'template' and ?::boolean`, true], ...conditionsOf({ ...input, code }, now)];
 
 async function countsOf(reader: Reader) {
   const text = `select count(*) filter (where ${statusNow(reader.now)} = 'active') as active,

@@ -95,14 +95,14 @@ export interface LockedCode {
 const CODES = `and deleted_time = 0 and kind = 'code'`;
 
 /** The discount of a code; undefined for an unknown one, and for the prefix of a template. */
-export async function discountOf(reader: Reader, code: string): Promise<Discount | undefined> {
+export async function discountOfCode(reader: Reader, code: string): Promise<Discount | undefined> {
   const [[own], generated] = await Promise.all([
     reader.all(discounts, { code }, CODES),
     reader.find(generatedCodes, { code }),
   ]);
   if (own || !generated) return own;
   const template = await reader.find(discounts, { discountId: generated.templateId, deletedTime: 0 });
-  return template && seenAs(template, generated);
+  return template && withSeenCode(template, generated);
 }
 
 /** Locks the discount of a code, and then the code. */
@@ -113,18 +113,18 @@ export async function lockCode(tx: Tx, code: string): Promise<LockedCode | undef
   if (!found) return undefined;
   const template = await tx.part(discounts, { discountId: found.templateId, deletedTime: 0 });
   const generated = await tx.part(generatedCodes, { code });
-  return template && generated && { discount: template, seen: seenAs(template, generated), generated };
+  return template && generated && { discount: template, seen: withSeenCode(template, generated), generated };
 }
 
 /** A use of a generated code was rolled back: the code may be used again. Its template is locked. */
-export async function freeCode(tx: Tx, { kind, discountId }: Discount, code: string): Promise<void> {
+async function freeCode(tx: Tx, { kind, discountId }: Discount, code: string): Promise<void> {
   if (kind !== 'template') return;
   const generated = await tx.part(generatedCodes, { code });
   if (generated?.templateId === discountId) tx.save(generatedCodes, { ...generated, useId: 0 });
 }
 
 /** The template as the discount of one of its codes. */
-export const seenAs = (template: Discount, { code, useId }: GeneratedCode): Discount => ({
+export const withSeenCode = (template: Discount, { code, useId }: GeneratedCode): Discount => ({
   ...template,
   code,
   quantity: 1,

@@ -7,10 +7,10 @@ import {
   type editDiscount,
   type In,
 } from '@recur/contracts';
-import { type Discount, type Settings, statusAt } from './domain/discount.js';
+import { type Discount, type DiscountSettings, statusAt } from './domain/discount.js';
 import type { DiscountUse } from './domain/generated.js';
 import type { GeneratedCode } from './tables.js';
-import { seenAs } from './uses.js';
+import { withSeenCode } from './uses.js';
 
 const emptyDiscount = contract.emptyOf(contract.Discount);
 const emptyUse = contract.emptyOf(contract.MerchantUserDiscountCodeDetail);
@@ -52,7 +52,7 @@ export function discountView(discount: Discount, now: number): contract.Discount
 const emptyChild = contract.emptyOf(contract.MerchantBatchDiscountCode);
 
 /** A template with how many of its codes there are and are used. */
-export function templateView(template: Discount, now: number): contract.MerchantBatchDiscountCodeTemplate {
+export function discountTemplateView(template: Discount, now: number): contract.MerchantBatchDiscountCodeTemplate {
   const { userIds: _, ...shown } = discountView(template, now);
   const { code: codePrefix, generated: childCodeCount, uses: usedChildCodeCount } = template;
   return { ...shown, codePrefix, childCodeCount, usedChildCodeCount, type: contract.discountKind.template };
@@ -69,7 +69,7 @@ export function generatedView(
     user,
   }: { use?: DiscountUse | undefined; plan?: contract.Plan | undefined; user?: contract.User | undefined },
 ): contract.MerchantBatchDiscountCode {
-  const { userIds: _, ...shown } = discountView(seenAs(template, generated), now);
+  const { userIds: _, ...shown } = discountView(withSeenCode(template, generated), now);
   const { codeId: id, createTime } = generated;
   const ofTemplate = { codePrefix: template.code, parentTemplateCode: template.code };
   const of = { ...emptyChild, ...shown, ...ofTemplate, id, createTime, type: contract.discountKind.generated };
@@ -117,10 +117,10 @@ export function discountUseView(
 type Input = Omit<Partial<In<typeof editDiscount>>, 'id'>;
 
 /** The settings that an input gives; those that it leaves out are absent. */
-export function settingsOf(input: Input): Partial<Settings> {
+export function discountSettings(input: Input): Partial<DiscountSettings> {
   const { name, currency, cycleLimit, startTime, endTime, quantity, userLimit, upgradeOnly, advance } = input;
   const { planIds, metadata, discountAmount } = input;
-  const given: { [K in keyof Settings]: Settings[K] | undefined } = {
+  const given: { [K in keyof DiscountSettings]: DiscountSettings[K] | undefined } = {
     name,
     currency,
     cycleLimit,
@@ -132,18 +132,18 @@ export function settingsOf(input: Input): Partial<Settings> {
     advance,
     planIds,
     metadata,
-    billingType: named(discountBillingType, input.billingType),
-    discountType: named(discountType, input.discountType),
+    billingType: nameOfCode(discountBillingType, input.billingType),
+    discountType: nameOfCode(discountType, input.discountType),
     amount: discountAmount === undefined ? undefined : BigInt(discountAmount),
     percentage: input.discountPercentage,
-    userScope: named(discountUserScope, input.userScope),
+    userScope: nameOfCode(discountUserScope, input.userScope),
     upgradeLongerOnly: input.upgradeLongPlanOnly,
-    planApply: named(discountPlanApplyType, input.planApplyType),
+    planApply: nameOfCode(discountPlanApplyType, input.planApplyType),
     planGroup: input.planApplyGroup,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 /** The name of a code, which the contract has checked. */
-const named = <T extends Readonly<Record<string, number>>>(table: T, code: number | undefined) =>
+const nameOfCode = <T extends Readonly<Record<string, number>>>(table: T, code: number | undefined) =>
   Object.keys(table).find(name => table[name] === code) as (keyof T & string) | undefined;

@@ -1,23 +1,17 @@
 import { Controller, Injectable } from '@nestjs/common';
-import {
-  emptyOf,
-  fetchDocument,
-  GatewayBank,
-  type In,
-  type Invoice,
-  InvoiceMerchant,
-  type User,
-} from '@recur/contracts';
+import { fetchDocument, type In, type Invoice, InvoiceMerchant, type User } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
-import { GatewayAnswers } from '../gateways/credentials.js';
+import { emptyMerchant } from '../customers/merchants.js';
+import { GatewayCredentials } from '../gateways/credentials.js';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { findGateway } from '../gateways/gateway-index.js';
+import { bankView } from '../gateways/views.js';
 import { DocumentLinks } from '../invoices/document-links.js';
-import type { TaxEntry } from '../invoices/domain/facts.js';
+import type { TaxEntry } from '../invoices/domain/document-data.js';
 import { finishedDocument } from '../invoices/lists/details.js';
 import type { ContentTax, DocumentContent } from './content.js';
-import { documentOf } from './from-invoice.js';
+import { documentContent } from './from-invoice.js';
 import { Logos, type Printed } from './logos.js';
 import { DocumentRenderer } from './renderer.js';
 
@@ -27,7 +21,7 @@ const limits = { bytes: 2_500_000 } as const;
 /** Reads what documents and e-mails of an invoice say. */
 @Injectable()
 export class DocumentReader {
-  constructor(private readonly gateways: GatewayAnswers) {}
+  constructor(private readonly gateways: GatewayCredentials) {}
 
   /** Throws Rejected `invoice_not_found` or `invoice_is_draft`. */
   async invoiceOf(reader: Reader, invoiceId: string): Promise<FinishedDocument> {
@@ -46,9 +40,9 @@ export class DocumentReader {
     const { invoice, ...parties } = await this.invoiceOf(reader, invoiceId).catch(hidden);
     const gateway = await findGateway(reader, invoice.gatewayId);
     const bank = gateway?.gatewayName === WIRE_TRANSFER ? this.gateways.bank(gateway) : null;
-    const content = documentOf(invoice, {
+    const content = documentContent(invoice, {
       ...parties,
-      bank: bank && { ...emptyBank, ...bank },
+      bank: bank && bankView(bank),
       originalNumber: invoice.originalPaymentInvoice?.number ?? '',
     });
     return { content, logoUrl: parties.seller.companyLogo };
@@ -56,7 +50,7 @@ export class DocumentReader {
 }
 
 @Controller()
-export class Documents {
+export class DocumentFiles {
   constructor(
     private readonly db: Db,
     private readonly links: DocumentLinks,
@@ -82,9 +76,6 @@ export class Documents {
     };
   }
 }
-
-const emptyBank = emptyOf(GatewayBank);
-const emptyMerchant = emptyOf(InvoiceMerchant);
 
 /** An invoice or credit note to be printed or mailed, with its parties as they were when it was finished. */
 export interface FinishedDocument {

@@ -24,7 +24,7 @@ export class FailedDocuments {
   /** Throws Rejected `overloaded` for a document in its pause. */
   assertDue(content: DocumentContent): void {
     if (this.known.size === 0) return;
-    const seconds = (this.known.get(nameOf(content))?.until ?? 0) - this.now();
+    const seconds = (this.known.get(documentName(content))?.until ?? 0) - this.now();
     if (seconds <= 0) return;
     throw new Rejected(
       'overloaded',
@@ -33,7 +33,7 @@ export class FailedDocuments {
   }
 
   failed(content: DocumentContent): void {
-    const name = nameOf(content);
+    const name = documentName(content);
     const times = (this.known.get(name)?.times ?? 0) + 1;
     const pause = Math.min(limits.firstSeconds * 2 ** Math.min(times - 1, 20), limits.mostSeconds);
     this.known.delete(name);
@@ -43,11 +43,11 @@ export class FailedDocuments {
   }
 
   made(content: DocumentContent): void {
-    if (this.known.size > 0) this.known.delete(nameOf(content));
+    if (this.known.size > 0) this.known.delete(documentName(content));
   }
 }
 
-function nameOf(content: DocumentContent): string {
+function documentName(content: DocumentContent): string {
   const hash = createHash('sha256');
   const { logo, ...rest } = content;
   if (logo) hash.update(logo);

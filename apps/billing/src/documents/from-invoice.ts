@@ -13,7 +13,7 @@ import { bounded } from './bounds.js';
 import type { BankAccount, ContentLine, ContentTax, DocumentContent, Party } from './content.js';
 
 /** Facts of a document that the Invoice itself does not contain. */
-export interface DocumentFacts {
+export interface DocumentInput {
   kind: DocumentContent['kind'];
   seller: InvoiceMerchant;
   /** null where the user is gone. */
@@ -28,7 +28,7 @@ export interface DocumentFacts {
 }
 
 /** A finished invoice or credit note as it is printed, in the buyer's language, and bounded. */
-export function documentOf(invoice: Invoice, facts: DocumentFacts): DocumentContent {
+export function documentContent(invoice: Invoice, facts: DocumentInput): DocumentContent {
   const { seller, buyer, kind } = facts;
   const isOpen = invoice.status === invoiceStatus.processing;
   const creditApplied = BigInt(invoice.partialCreditPaidAmount);
@@ -47,9 +47,9 @@ export function documentOf(invoice: Invoice, facts: DocumentFacts): DocumentCont
     paidAt: kind === 'invoice' ? invoice.paidTime : 0,
     paidWith: kind === 'invoice' && invoice.paidTime > 0 ? (invoice.payment?.paymentMethodName ?? '') : '',
     seller: sellerOf(seller),
-    buyer: buyerOf(buyer),
+    buyer: buyerParty(buyer),
     logo: null,
-    lines: invoice.lines.map(lineOf),
+    lines: invoice.lines.map(contentLine),
     subtotal: invoice.lines.reduce((sum, line) => sum + BigInt(line.amountExcludingTax), 0n),
     discount: { code: invoice.discountCode, amount: BigInt(invoice.discountAmount) },
     promoCredit: BigInt(invoice.promoCreditDiscountAmount),
@@ -64,7 +64,7 @@ export function documentOf(invoice: Invoice, facts: DocumentFacts): DocumentCont
   });
 }
 
-function lineOf(line: InvoiceLine): ContentLine {
+function contentLine(line: InvoiceLine): ContentLine {
   return {
     name: line.name,
     description: line.pdfDescription || line.description,
@@ -84,12 +84,12 @@ function oneTax(invoice: Invoice): ContentTax[] {
   return [{ category: 'S', ratePpm: ppmOf(invoice.taxPercentage), net, tax, jurisdiction: '', reason: '' }];
 }
 
-const linesIn = (text: string): string[] => text.split(/\r?\n/).filter(line => line.trim() !== '');
+const addressLines = (text: string): string[] => text.split(/\r?\n/).filter(line => line.trim() !== '');
 
 function sellerOf(seller: InvoiceMerchant): Party {
   return {
     name: seller.companyName || seller.name,
-    address: linesIn(seller.address),
+    address: addressLines(seller.address),
     countryCode: seller.countryCode,
     vatNumber: seller.companyVatNumber,
     registrationNumber: seller.companyRegistryCode,
@@ -99,14 +99,14 @@ function sellerOf(seller: InvoiceMerchant): Party {
 }
 
 /** A company by its name, with the person below it; else the person, else the e-mail. */
-function buyerOf(user: User | null): Party {
+function buyerParty(user: User | null): Party {
   const person = [user?.firstName, user?.lastName].filter(Boolean).join(' ') || (user?.userName ?? '');
   const company = user?.companyName ?? '';
   const city = [user?.zipCode, user?.city].filter(Boolean).join(' ');
   const name = company || person || (user?.email ?? '');
   return {
     name,
-    address: [company === '' ? '' : person, ...linesIn(user?.address ?? ''), city, user?.state ?? ''].filter(
+    address: [company === '' ? '' : person, ...addressLines(user?.address ?? ''), city, user?.state ?? ''].filter(
       line => line !== '',
     ),
     countryCode: user?.countryCode ?? '',

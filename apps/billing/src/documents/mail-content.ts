@@ -17,7 +17,7 @@ export type MailKind =
   | 'price_kept';
 
 /** The facts that an e-mail tells. `amount` is in minor units, times in unix seconds. */
-export interface MailFacts {
+export interface MailInput {
   kind: MailKind;
   language: Language;
   userId: number;
@@ -74,7 +74,7 @@ const texts = {
 } as const satisfies Record<MailKind, keyof MailWords>;
 
 /** Writes an e-mail in the user's language. Only documents are attached; the others link to theirs. */
-export function composeMail(facts: MailFacts): ComposedMail {
+export function composeMail(facts: MailInput): ComposedMail {
   const { kind, language, currency, decimals, timeZone, number, dueAt } = facts;
   const words = mailWords[language];
   const formats = new Formats(language, { code: currency, decimals }, timeZone);
@@ -115,7 +115,7 @@ export interface MailOptions {
 }
 
 /** The name by which an e-mail calls its user. */
-export const buyerName = ({ firstName, lastName, companyName, email }: User): string =>
+const buyerName = ({ firstName, lastName, companyName, email }: User): string =>
   [firstName, lastName].filter(Boolean).join(' ') || companyName || email;
 
 /** The facts of an e-mail about an invoice, to its user, in the user's language. */
@@ -125,7 +125,7 @@ export function mailAbout(
   seller: InvoiceMerchant,
   user: User,
   { link }: MailOptions = {},
-): MailFacts {
+): MailInput {
   const isOpen = invoice.status === invoiceStatus.processing;
   const left = isOpen ? invoice.totalAmount - invoice.partialCreditPaidAmount : invoice.totalAmount;
   return {
@@ -153,7 +153,7 @@ export function mailAbout(
 }
 
 /** A price change as an e-mail tells it: amounts in minor units, the date from which it holds in unix seconds. */
-export interface PriceFacts {
+export interface PriceMailInput {
   plan: string;
   currency: string;
   decimals: number;
@@ -167,10 +167,10 @@ export interface PriceFacts {
 /** The facts of an e-mail about a price change, or about one that does not take place. */
 export const mailAboutPrice = (
   kind: 'price_change' | 'price_kept',
-  { from, ...price }: PriceFacts,
+  { from, ...price }: PriceMailInput,
   seller: InvoiceMerchant,
   user: User,
-): MailFacts => ({
+): MailInput => ({
   ...price,
   kind,
   userId: user.id,
@@ -196,7 +196,7 @@ export const oneLine = (text: string): string => text.replace(unseen, ' ').repla
  * A name in the text of an e-mail: one line, and nothing that a mailbox would make a link of. An invisible word joiner
  * breaks what looks like an address: after the colon of `https://`, and after the dot of a host.
  */
-export const nameInText = (text: string): string =>
+const nameInText = (text: string): string =>
   oneLine(text)
     .replace(/:(?=\/\/)/g, ':\u2060')
     .replace(/(?<=[\p{L}\p{N}-])\.(?=[\p{L}\p{N}]{2})/gu, '.\u2060');

@@ -15,7 +15,7 @@ export class MailHistory {
     const part = given(searchKey);
     const found = await this.db.search(caller, 'mails', [{ column: 'texts', field: 'searchKey', part }]);
     return this.db.read(caller, async reader => {
-      const where = [...conditions(input), each('id', found)];
+      const where = [...mailConditions(input), each('id', found)];
       const { rows, total } = await reader.page({
         from: mails,
         where,
@@ -30,7 +30,7 @@ export class MailHistory {
 
 const isStatus = (code: number) => Object.values<number>(emailStatus).includes(code);
 
-const conditions = (input: Input): Condition[] => [
+const mailConditions = (input: Input): Condition[] => [
   ['email_key = ?', given(input.email)?.toLowerCase()],
   each('status', given(input.status)?.filter(isStatus)),
   ['create_time >= ?', given(input.createTimeStart)],
@@ -38,11 +38,11 @@ const conditions = (input: Input): Condition[] => [
 ];
 
 /** Counts stop here, so that a long history does not slow its first page down. */
-const counted = 100_000;
+const mostCounted = 100_000;
 
 /** All e-mails of the merchant, by outcome. */
 async function statistics(reader: Reader) {
-  const text = `select count(*) from (select from mails where merchant_id = $1 and status = $2 limit ${counted}) counted`;
+  const text = `select count(*) from (select from mails where merchant_id = $1 and status = $2 limit ${mostCounted}) counted`;
   const countOf = async (status: number) => Number((await reader.query(text, [reader.merchantId, status]))[0]?.count);
   const { pending, sent, failed } = emailStatus;
   const [waiting = 0, totalSuccess = 0, totalFail = 0] = await Promise.all([pending, sent, failed].map(countOf));

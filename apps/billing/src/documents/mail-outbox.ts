@@ -4,7 +4,7 @@ import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG, type Reader, type Tx } from '@recur/platform';
 import { hasMailRoute, type Outcome } from '@recur/platform/mail';
 import type { Config } from '../config.js';
-import { composeMail, type MailFacts, oneLine } from './mail-content.js';
+import { composeMail, type MailInput, oneLine } from './mail-content.js';
 import { type Mail, mails } from './tables.js';
 
 /** The kind of work that sends an e-mail; its key is the e-mail's id. */
@@ -13,7 +13,7 @@ export const MAIL_WORK = 'mail.send';
 /** E-mails to one address within a minute, beyond which none is written that a command asks for. */
 const limits = { perMinute: 10 } as const;
 
-const written = `select count(*)::integer as count from mails
+const recentMails = `select count(*)::integer as count from mails
   where merchant_id = $1 and email_key = $2 and create_time > $3`;
 
 /** Throws Rejected `rate_limited` where the address was sent too many e-mails within the last minute. */
@@ -21,7 +21,7 @@ export async function assertNotFlooded(tx: Tx, email: string): Promise<void> {
   const emailKey = email.toLowerCase();
   // requests of the same moment are counted one after the other
   await tx.lockName(`mails ${tx.merchantId} ${emailKey}`);
-  const [row] = await tx.query(written, [tx.merchantId, emailKey, tx.now - 60]);
+  const [row] = await tx.query(recentMails, [tx.merchantId, emailKey, tx.now - 60]);
   if (Number(row?.count) < limits.perMinute) return;
   throw new Rejected('rate_limited', `At most ${limits.perMinute} e-mails a minute are sent to one address`);
 }
@@ -40,7 +40,7 @@ export class MailOutbox {
   }
 
   /** Writes an e-mail and schedules its sending. Returns its id. The caller writes the log entry. */
-  async queue(tx: Tx, facts: MailFacts): Promise<number> {
+  async queue(tx: Tx, facts: MailInput): Promise<number> {
     const id = await tx.nextId(mails);
     const { kind, invoiceId, userId, email, sellerName, sellerEmail } = facts;
     tx.save(mails, {
@@ -80,7 +80,7 @@ export async function pendingMail(reader: Reader, id: number): Promise<Mail | un
  * Records an attempt to send an e-mail: it is sent, given up, or scheduled again. `machineNow` is in unix seconds of the
  * machine's clock. Returns the e-mail if it is sent now.
  */
-export async function recordAttempt(
+export async function recordMailAttempt(
   tx: Tx,
   id: number,
   outcome: Outcome,

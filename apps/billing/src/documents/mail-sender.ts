@@ -1,5 +1,5 @@
 import { Controller, Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { emptyOf, type In, InvoiceMerchant, sendInvoiceEmail } from '@recur/contracts';
+import { type In, sendInvoiceEmail } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import {
   type Caller,
@@ -18,15 +18,16 @@ import {
 } from '@recur/platform';
 import { type Envelope, htmlOf, type MailTransport, mailboxOf, type Outcome, transportOf } from '@recur/platform/mail';
 import type { Config } from '../config.js';
-import { CustomerNotices, type NoticeParts, type Occasion } from '../invoices/notices.js';
+import { emptyMerchant } from '../customers/merchants.js';
+import { CustomerNotifications, type NotificationKind, type NotificationParts } from '../invoices/notifications.js';
 import { buyerNow } from '../invoices/parties.js';
-import { markSent, settingsOf } from '../invoices/settings.js';
+import { invoiceSettingsOf, markSent } from '../invoices/settings.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { invoiceView } from '../invoices/views.js';
 import { DocumentReader } from './documents.js';
 import { Logos } from './logos.js';
 import { type MailKind, mailAbout } from './mail-content.js';
-import { assertNotFlooded, MAIL_WORK, type Mail, MailOutbox, pendingMail, recordAttempt } from './mail-outbox.js';
+import { assertNotFlooded, MAIL_WORK, type Mail, MailOutbox, pendingMail, recordMailAttempt } from './mail-outbox.js';
 import { DocumentRenderer } from './renderer.js';
 
 /** The e-mails that one replica sends at once, and the time that they may take together. */
@@ -62,7 +63,7 @@ export class MailSender implements OnModuleDestroy {
         const sent: Mail[] = [];
         for (const [at, item] of items.entries()) {
           const outcome = outcomes[at];
-          const mail = outcome && (await recordAttempt(tx.item(item), Number(item.key), outcome, now));
+          const mail = outcome && (await recordMailAttempt(tx.item(item), Number(item.key), outcome, now));
           if (mail && isOfDocument(mail)) sent.push(mail);
         }
         const invoiceIds = sent.map(({ invoiceId }) => invoiceId);
@@ -87,7 +88,7 @@ export class MailSender implements OnModuleDestroy {
       return await this.transport.send(await this.envelopeOf(mail));
     } catch (error) {
       this.log.error({ err: error, merchantId: mail.merchantId, mailId: mail.id }, 'an attachment could not be made');
-      return { sent: false, response: reasonOf(error), final: false };
+      return { sent: false, response: failureReason(error), final: false };
     }
   }
 
@@ -120,7 +121,7 @@ export class MailSender implements OnModuleDestroy {
 const isOfDocument = ({ kind }: Mail): boolean => kind === 'invoice' || kind === 'credit_note';
 
 /** The reason as the list of e-mails shows it: no stack. */
-function reasonOf(error: unknown): string {
+function failureReason(error: unknown): string {
   if (error instanceof Rejected) return error.message;
   const [reason = ''] = error instanceof Error ? error.message.split('\n') : [];
   return `The PDF could not be made: ${reason.slice(0, 200)}`;
@@ -149,7 +150,7 @@ export class InvoiceMails {
   }
 }
 
-const kinds: Record<Occasion, MailKind> = {
+const kindOfNotification: Record<NotificationKind, MailKind> = {
   issued: 'invoice',
   paid: 'invoice',
   credited: 'credit_note',
@@ -157,21 +158,31 @@ const kinds: Record<Occasion, MailKind> = {
   needsAction: 'needs_action',
   lastNotice: 'last_notice',
 };
-const emptyMerchant = emptyOf(InvoiceMerchant);
 
 /** Writes the e-mails about documents that nobody asked for one by one, unless the merchant has switched them off. */
 @Injectable()
-export class NoticeMails extends CustomerNotices {
+export class NoticeMails extends CustomerNotifications {
   constructor(private readonly outbox: MailOutbox) {
     super();
   }
 
-  async notify(tx: Tx, occasion: Occasion, document: InvoiceState, parts: NoticeParts = {}): Promise<void> {
-    if (!this.outbox.isConfigured || !(await settingsOf(tx)).invoiceEmail) return;
+  async notify(
+    tx: Tx,
+    occasion: NotificationKind,
+    document: InvoiceState,
+    parts: NotificationParts = {},
+  ): Promise<void> {
+    if (!this.outbox.isConfigured || !(await invoiceSettingsOf(tx)).invoiceEmail) return;
     // the address of now, not the one of the document
     const user = (await buyerNow(tx, document.userId)) ?? document.buyer;
     if (user) {
-      const mail = mailAbout(kinds[occasion], invoiceView(document), document.seller ?? emptyMerchant, user, parts);
+      const mail = mailAbout(
+        kindOfNotification[occasion],
+        invoiceView(document),
+        document.seller ?? emptyMerchant,
+        user,
+        parts,
+      );
       await this.outbox.queue(tx, mail);
     }
   }

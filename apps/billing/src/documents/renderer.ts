@@ -6,7 +6,7 @@ import { FailedDocuments } from './failures.js';
 
 /** The documents that may wait, in all and of a merchant. */
 const limits = { running: 1, waiting: 100, perLine: 50 } as const;
-const thread = { what: 'renders documents', jobMs: patient(4_000), heapMb: 384 } as const;
+const renderThread = { what: 'renders documents', jobMs: patient(4_000), heapMb: 384 } as const;
 
 /**
  * Renders documents in a worker thread, one after the other, so that no command waits while a page is laid out. Merchants
@@ -21,7 +21,7 @@ export class DocumentRenderer implements OnModuleDestroy {
 
   constructor(@Inject(LOG) log: Log, @Inject(CLOCK) clock: Clock) {
     this.failures = new FailedDocuments(() => Math.floor(clock.wall() / 1000));
-    this.thread = new JobThread(log, { entry: () => this.entry, ...thread });
+    this.thread = new JobThread(log, { entry: () => this.entry, ...renderThread });
   }
 
   /** The PDF of a document. Rejects `overloaded` where too many wait, or it has failed a moment ago. */

@@ -1,6 +1,6 @@
 import type { Wing } from '@recur/platform';
-import { CustomerNotices } from '../invoices/notices.js';
-import { DocumentReader, Documents } from './documents.js';
+import { CustomerNotifications } from '../invoices/notifications.js';
+import { DocumentFiles, DocumentReader } from './documents.js';
 import { Logos } from './logos.js';
 import { MailHistory } from './mail-history.js';
 import { MailOutbox } from './mail-outbox.js';
@@ -11,14 +11,14 @@ import { mails, sellerLogos } from './tables.js';
 /** PDFs and e-mails of documents. */
 export const documentsWing: Wing = {
   tables: [mails, sellerLogos],
-  controllers: [Documents, InvoiceMails, MailHistory],
+  controllers: [DocumentFiles, InvoiceMails, MailHistory],
   providers: [
     DocumentReader,
     Logos,
     DocumentRenderer,
     MailOutbox,
     MailSender,
-    { provide: CustomerNotices, useClass: NoticeMails },
+    { provide: CustomerNotifications, useClass: NoticeMails },
   ],
   work: app => [app.get(MailSender).work],
 };

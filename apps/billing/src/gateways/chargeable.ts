@@ -60,7 +60,7 @@ export async function chargeableMethod(
 }
 
 /** A saved method as its user knows it: its brand, else its type, and the last digits; for example `Visa •••• 4242`. */
-export function nameOfMethod({ type, data }: Pick<PaymentMethodRow, 'type' | 'data'>): string {
+function nameOfMethod({ type, data }: Pick<PaymentMethodRow, 'type' | 'data'>): string {
   const brand = typeof data.brand === 'string' && data.brand !== '' ? data.brand : type;
   const name = brand.replaceAll('_', ' ').replace(/^\p{Ll}/u, first => first.toUpperCase());
   return typeof data.last4 === 'string' && data.last4 !== '' ? `${name} •••• ${data.last4}` : name;

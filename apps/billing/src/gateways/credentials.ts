@@ -11,7 +11,7 @@ export type Sealed = 'sealed_bank' | 'sealed_key' | 'sealed_secret' | 'sealed_we
 
 /** Gateways as their own merchant sees them, and the encryption of their secrets. */
 @Injectable()
-export class GatewayAnswers {
+export class GatewayCredentials {
   constructor(
     private readonly keyring: Keyring,
     @Inject(CONFIG) private readonly config: Config,
@@ -19,12 +19,12 @@ export class GatewayAnswers {
 
   /** Encrypts a secret for its column and row; null for none. */
   seal(secret: string | undefined, column: Sealed, gateway: Pick<Gateway, 'merchantId' | 'gatewayId'>): string | null {
-    return secret ? this.keyring.seal(secret, placeOf(column, gateway)) : null;
+    return secret ? this.keyring.seal(secret, sealPlace(column, gateway)) : null;
   }
 
   /** The secret in clear; '' for none. */
   open(sealed: string | null, column: Sealed, gateway: Pick<Gateway, 'merchantId' | 'gatewayId'>): string {
-    return sealed === null ? '' : this.keyring.open(sealed, placeOf(column, gateway));
+    return sealed === null ? '' : this.keyring.open(sealed, sealPlace(column, gateway));
   }
 
   /** The decrypted bank account; null for none. */
@@ -70,5 +70,5 @@ export class GatewayAnswers {
 }
 
 /** Additional authenticated data of an encrypted column. */
-const placeOf = (column: Sealed, { merchantId, gatewayId }: Pick<Gateway, 'merchantId' | 'gatewayId'>) =>
+const sealPlace = (column: Sealed, { merchantId, gatewayId }: Pick<Gateway, 'merchantId' | 'gatewayId'>) =>
   `gateways.${column} ${merchantId} ${gatewayId}`;

@@ -1,10 +1,18 @@
 import { DAY_SECONDS, Rejected } from '@recur/kernel';
-import { type Db, type Loader, type Peeking, type Reader, type Removal, removedAtOnce, type Tx } from '@recur/platform';
+import {
+  type Db,
+  type Loader,
+  type PeekReader,
+  type Reader,
+  type Removal,
+  removedAtOnce,
+  type Tx,
+} from '@recur/platform';
 import type { Gateway } from './domain/gateway.js';
 import { gateways, type PaymentMethodRow, paymentMethods } from './tables.js';
 
 /** All gateways of the merchant, archived ones included: they are few. */
-export const allGateways = (reader: Peeking): Promise<Gateway[]> => reader.peekAll(gateways, {});
+export const allGateways = (reader: PeekReader): Promise<Gateway[]> => reader.peekAll(gateways, {});
 
 export const gatewaysById = async (reader: Reader): Promise<ReadonlyMap<number, Gateway>> =>
   new Map((await reader.all(gateways, {})).map(gateway => [gateway.gatewayId, gateway]));
@@ -45,7 +53,7 @@ export async function merchantOfGateway(db: Db, gatewayId: number): Promise<numb
 }
 
 /** Reports of gateways are recognised for as long as a gateway may repeat them, and much longer. */
-export const oldFacts: Removal = {
+export const oldGatewayEvents: Removal = {
   keptSeconds: 90 * DAY_SECONDS,
   remove: `delete from gateway_facts where (merchant_id, gateway_id, fact_id) in
     (select merchant_id, gateway_id, fact_id from gateway_facts where received_at < $1 order by received_at

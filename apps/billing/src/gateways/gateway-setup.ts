@@ -10,7 +10,7 @@ import {
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import type { Config } from '../config.js';
-import { GatewayAnswers } from './credentials.js';
+import { GatewayCredentials } from './credentials.js';
 import {
   blankSettings,
   type Gateway,
@@ -26,7 +26,7 @@ import { addRoute, allGateways } from './gateway-index.js';
 import { gateways } from './tables.js';
 import { gatewayAggregate, kindView, MASK } from './views.js';
 
-type Settings = Omit<In<typeof editGateway>, 'gatewayId' | 'gatewayLogo'>;
+type EditedGateway = Omit<In<typeof editGateway>, 'gatewayId' | 'gatewayLogo'>;
 
 /** Setting up gateways that charge by themselves, and changing the settings of any. */
 @Controller()
@@ -35,7 +35,7 @@ export class GatewaySetup {
 
   constructor(
     private readonly db: Db,
-    private readonly answers: GatewayAnswers,
+    private readonly answers: GatewayCredentials,
     @Inject(CONFIG) config: Config,
   ) {
     this.isProduction = config.RECUR_ENV === 'production';
@@ -123,12 +123,12 @@ export class GatewaySetup {
   }
 
   private save(tx: Tx, before: Gateway, after: Gateway) {
-    if (plain(before) !== plain(after)) tx.step(gatewayAggregate, after, 'gateway.updated', { log: 'Edit' });
+    if (compared(before) !== compared(after)) tx.step(gatewayAggregate, after, 'gateway.updated', { log: 'Edit' });
     return { gateway: this.answers.view(after) };
   }
 
   /** The gateway with the settings that the input has. Throws Rejected `invalid_parameters`. */
-  private changed(gateway: Gateway, kind: GatewayKind | undefined, input: Settings): Gateway {
+  private changed(gateway: Gateway, kind: GatewayKind | undefined, input: EditedGateway): Gateway {
     const before = gateway.settings ?? blankSettings;
     assertFits(kind, input);
     return {
@@ -150,7 +150,7 @@ export class GatewaySetup {
   /** A secret after an edit: blank, masked or equal leaves it as it is. */
   private resealed(
     sealed: string | null,
-    column: Parameters<GatewayAnswers['seal']>[1],
+    column: Parameters<GatewayCredentials['seal']>[1],
     gateway: Gateway,
     value: string | undefined,
   ): string | null {
@@ -181,7 +181,10 @@ const newGateway = ({ merchantId, now }: Tx, kind: GatewayKind, gatewayId: numbe
 });
 
 /** Throws Rejected `invalid_parameters` for what a gateway of this kind does not have. */
-function assertFits(kind: GatewayKind | undefined, { gatewayKey, gatewaySecret, gatewayPaymentTypes = [] }: Settings) {
+function assertFits(
+  kind: GatewayKind | undefined,
+  { gatewayKey, gatewaySecret, gatewayPaymentTypes = [] }: EditedGateway,
+) {
   if (!kind) return;
   if (gatewayKey && kind.keyName === '') throw invalid('/gatewayKey', `must be blank: ${kind.displayName} has none`);
   if (gatewaySecret && kind.secretName === '') {
@@ -196,7 +199,7 @@ function assertFits(kind: GatewayKind | undefined, { gatewayKey, gatewaySecret, 
 }
 
 /** A gateway's fields as comparable text; the order of keys in JSON columns is the database's. */
-const plain = (gateway: Gateway): string =>
+const compared = (gateway: Gateway): string =>
   JSON.stringify(sortedKeys({ ...gateway, settings: gateway.settings ?? blankSettings }));
 
 function sortedKeys(value: unknown): unknown {

@@ -11,7 +11,7 @@ import {
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
-import { GatewayAnswers } from './credentials.js';
+import { GatewayCredentials } from './credentials.js';
 import { type Gateway, hasDefault, WIRE_TRANSFER } from './domain/gateway.js';
 import { allGateways } from './gateway-index.js';
 import { gateways } from './tables.js';
@@ -21,7 +21,7 @@ import { gatewayAggregate } from './views.js';
 export class Gateways {
   constructor(
     private readonly db: Db,
-    private readonly answers: GatewayAnswers,
+    private readonly answers: GatewayCredentials,
   ) {}
 
   @Handle(setupWireTransfer)

@@ -6,7 +6,7 @@ import { assertUser, type Customer, findUser } from '../customers/users.js';
 import type { MethodAnswer, MethodRequest, SavedMethod } from './adapters/adapter.js';
 import { GatewayAdapters } from './adapters/adapters.js';
 import { announceMethod, type UserAtGateway } from './chargeable.js';
-import { GatewayAnswers } from './credentials.js';
+import { GatewayCredentials } from './credentials.js';
 import { usableGateway } from './domain/gateway.js';
 import { allGateways, getGateway } from './gateway-index.js';
 import { gatewayUsers, type PaymentMethodRow, paymentMethods } from './tables.js';
@@ -18,7 +18,7 @@ const methodsPerUser = 50;
 export class PaymentMethods {
   constructor(
     private readonly db: Db,
-    private readonly answers: GatewayAnswers,
+    private readonly answers: GatewayCredentials,
     private readonly adapters: GatewayAdapters,
   ) {}
 
@@ -108,7 +108,7 @@ export class PaymentMethods {
 }
 
 /** The saved methods of a user at a gateway as the API shows them, newest first. */
-export async function methodsOf(reader: Reader, at: UserAtGateway): Promise<PaymentMethod[]> {
+export async function savedMethodsOf(reader: Reader, at: UserAtGateway): Promise<PaymentMethod[]> {
   const rows = await reader.all(paymentMethods, at, 'order by create_time desc, method_id desc');
   return rows.map(methodView);
 }
@@ -163,7 +163,7 @@ export async function keepMethod(
   }
   const method = newMethod(tx, at, saved, held);
   if (asDefault) await preferTo(tx, held, method);
-  else saveMethod(tx, method);
+  else insertMethod(tx, method);
   return { method, isNew: true };
 }
 
@@ -182,7 +182,7 @@ export async function keepMethods(
   for (const saved of methods) {
     if (ids.has(saved.gatewayMethodId)) continue;
     const method = newMethod(tx, at, saved, held);
-    saveMethod(tx, method);
+    insertMethod(tx, method);
     held.push(method);
     ids.set(saved.gatewayMethodId, method.methodId);
   }
@@ -216,7 +216,7 @@ function newMethod(
   return { ...of, type, data, gatewayMethodId, isDefault: held.length === 0, createTime: tx.now };
 }
 
-function saveMethod(tx: Tx, method: PaymentMethodRow): void {
+function insertMethod(tx: Tx, method: PaymentMethodRow): void {
   tx.save(paymentMethods, method);
   announceMethod(tx, method);
 }

@@ -4,7 +4,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, systemCaller } from '@recur/platform';
 import { GatewayAdapters } from './adapters/adapters.js';
 import { Sandbox } from './adapters/sandbox.js';
-import { GatewayAnswers } from './credentials.js';
+import { GatewayCredentials } from './credentials.js';
 import { getGateway, merchantOfGateway } from './gateway-index.js';
 
 /** The page of the sandbox gateway on which a user answers the question of a charge. */
@@ -13,7 +13,7 @@ export class SandboxQuestions {
   constructor(
     private readonly db: Db,
     private readonly adapters: GatewayAdapters,
-    private readonly answers: GatewayAnswers,
+    private readonly answers: GatewayCredentials,
     private readonly sandbox: Sandbox,
   ) {}
 

@@ -6,6 +6,12 @@ import { gateways } from './tables.js';
 const emptyGateway = contract.emptyOf(contract.Gateway);
 const emptyBank = contract.emptyOf(contract.GatewayBank);
 
+/** A bank account with every field; null for none that is known. */
+export const bankView = (bank: Partial<contract.GatewayBank> | null): contract.GatewayBank => ({
+  ...emptyBank,
+  ...bank,
+});
+
 /** Stands in answers for a secret that is set; sent back, it leaves the secret as it is. */
 export const MASK = '••••••••';
 const masked = (sealed: string | null): string => (sealed === null ? '' : MASK);
@@ -42,7 +48,7 @@ export function gatewayView(gateway: Gateway, bank: Partial<contract.GatewayBank
     setupGatewayPaymentTypes: (kind?.paymentTypes ?? []).filter(
       ({ paymentType }) => paymentTypes.length === 0 || paymentTypes.includes(paymentType),
     ),
-    bank: bank && { ...emptyBank, ...bank },
+    bank: bank && bankView(bank),
   };
 }
 

@@ -2,8 +2,8 @@ import type { Wing } from '@recur/platform';
 import { gatewayAdapters } from './adapters/adapters.js';
 import { Sandbox } from './adapters/sandbox.js';
 import { sandboxCallbacks, sandboxCharges } from './adapters/sandbox-ledger.js';
-import { GatewayAnswers } from './credentials.js';
-import { oldFacts } from './gateway-index.js';
+import { GatewayCredentials } from './credentials.js';
+import { oldGatewayEvents } from './gateway-index.js';
 import { GatewaySetup } from './gateway-setup.js';
 import { Gateways } from './gateways.js';
 import { PaymentMethods } from './payment-methods.js';
@@ -16,6 +16,6 @@ export const gatewaysWing: Wing = {
   tables: [gateways, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
   aggregates: { gateway: gatewayAggregate },
   controllers: [Gateways, GatewaySetup, PaymentMethods, SandboxQuestions],
-  providers: [GatewayAnswers, Sandbox, gatewayAdapters],
-  removals: [oldFacts],
+  providers: [GatewayCredentials, Sandbox, gatewayAdapters],
+  removals: [oldGatewayEvents],
 };

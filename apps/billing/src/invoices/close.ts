@@ -1,27 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import type { Invoice } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import { giveBack as giveBackDiscount } from '../discounts/redemption.js';
+import { releaseDiscount } from '../discounts/redemption.js';
 import { releaseCharge } from './collecting.js';
 import { issueVoidNote } from './crediting/credit-notes.js';
-import { giveBackCredit, giveBackPromoOf } from './crediting/credit-use.js';
-import { undoSources } from './crediting/creditable-lines.js';
+import { restoreCredit, restorePromoOf } from './crediting/credit-use.js';
+import { reverseCredits } from './crediting/creditable-lines.js';
 import { expireInvoice, voidInvoice } from './domain/collection.js';
 import type { Payment } from './domain/payment.js';
-import { CustomerNotices } from './notices.js';
+import { CustomerNotifications } from './notifications.js';
 import { InvoiceOutcomes } from './outcomes.js';
 import type { InvoiceState } from './state.js';
 import { invoiceAggregate, paymentAggregate } from './views.js';
 
 /**
  * The ends of open invoices, each with all that belongs to it: its payment, what it sells, credit and the use of a discount
- * that come back, what its credit lines give back, and the credit note of a cancelled one. The invoice is locked.
+ * that come back, what its credit lines credit, and the credit note of a cancelled one. The invoice is locked.
  */
 @Injectable()
-export class InvoiceEndings {
+export class InvoiceClosing {
   constructor(
     private readonly outcomes: InvoiceOutcomes,
-    private readonly notices: CustomerNotices,
+    private readonly notices: CustomerNotifications,
   ) {}
 
   /** Cancels an open invoice and its payment. Throws what `voidInvoice` does. */
@@ -41,8 +41,8 @@ export class InvoiceEndings {
   async cancelled(tx: Tx, cancelled: InvoiceState, log?: string): Promise<void> {
     tx.step(invoiceAggregate, cancelled, 'invoice.cancelled', { log });
     await this.outcomes.cancelled(tx, cancelled);
-    await giveBack(tx, cancelled);
-    await undoSources(tx, cancelled);
+    await releaseReductions(tx, cancelled);
+    await reverseCredits(tx, cancelled);
     await this.outcomes.undone(tx, cancelled);
     await issueVoidNote(tx, cancelled);
   }
@@ -57,8 +57,8 @@ export class InvoiceEndings {
     const failed = { ...expired, payment: failedPayment ?? invoice.payment };
     tx.step(invoiceAggregate, failed, 'invoice.failed', { log: 'Expire' });
     await this.outcomes.failed(tx, failed);
-    await giveBack(tx, failed);
-    await undoSources(tx, failed);
+    await releaseReductions(tx, failed);
+    await reverseCredits(tx, failed);
   }
 
   /** Records that an invoice is paid. Its payment, if it has one, has succeeded. Returns its view. */
@@ -67,14 +67,14 @@ export class InvoiceEndings {
     const { view } = tx.step(invoiceAggregate, { ...paid, payment }, 'invoice.paid', { log });
     const settled = { ...paid, payment };
     await this.outcomes.paid(tx, settled);
-    await giveBackPromoOf(tx, paid);
+    await restorePromoOf(tx, paid);
     if (settled.number !== '') await this.notices.notify(tx, 'paid', settled);
     return view;
   }
 }
 
 /** Returns what an invoice that ended unpaid has used: its discount first, whose lock comes before those of accounts. */
-async function giveBack(tx: Tx, invoice: InvoiceState): Promise<void> {
-  if (invoice.discount || invoice.discountAmount > 0n) await giveBackDiscount(tx, invoice);
-  await giveBackCredit(tx, invoice);
+async function releaseReductions(tx: Tx, invoice: InvoiceState): Promise<void> {
+  if (invoice.discount || invoice.discountAmount > 0n) await releaseDiscount(tx, invoice);
+  await restoreCredit(tx, invoice);
 }

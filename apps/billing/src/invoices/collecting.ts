@@ -1,5 +1,5 @@
 import type { Reader, Tx } from '@recur/platform';
-import { lastNoticeTime } from './domain/deadlines.js';
+import { reminderTime } from './domain/deadlines.js';
 import { type Collection, type CollectionTerms, newCollection } from './domain/dunning.js';
 import type { Invoice } from './domain/invoice.js';
 import type { Payment } from './domain/payment.js';
@@ -15,7 +15,7 @@ export const chargeWork = {
 } as const;
 
 /** The kind of work that tells the user of a deadline that is near; the key is the invoice's id. */
-export const LAST_NOTICE = 'invoice.last_notice';
+export const PAYMENT_REMINDER = 'invoice.last_notice';
 
 /** Schedules the automatic attempts of an invoice that was finished, and the last notice. Returns how it is collected. */
 export function startCollecting(tx: Tx, invoice: Invoice, terms: CollectionTerms): Collection {
@@ -27,7 +27,7 @@ export function startCollecting(tx: Tx, invoice: Invoice, terms: CollectionTerms
 }
 
 /** Goes on with the automatic attempts of an open invoice that was held; those that were due are made at once. */
-export const goOnCollecting = (tx: Tx, invoiceId: string): void => tx.schedule(chargeWork.attempt, invoiceId, tx.now);
+export const resumeCollecting = (tx: Tx, invoiceId: string): void => tx.schedule(chargeWork.attempt, invoiceId, tx.now);
 
 /** Unix second of the last attempt to charge an invoice; 0 if there was none. */
 export const lastAttempt = async (reader: Reader, invoiceId: string): Promise<number> =>
@@ -52,6 +52,6 @@ export function releaseCharge(tx: Tx, { paymentId, outcome }: Payment): void {
 
 /** Schedules the last notice before the deadline, where there is time for one. */
 export function announceDeadline(tx: Tx, invoiceId: string, deadline: number, periodStart = 0): void {
-  const at = lastNoticeTime(deadline, periodStart);
-  if (at > tx.now && at < deadline) tx.schedule(LAST_NOTICE, invoiceId, at);
+  const at = reminderTime(deadline, periodStart);
+  if (at > tx.now && at < deadline) tx.schedule(PAYMENT_REMINDER, invoiceId, at);
 }

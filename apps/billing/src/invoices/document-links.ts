@@ -9,23 +9,26 @@ import { type InvoiceRow, invoices } from './tables.js';
 // it was given: /documents/<merchant>/<document>/<day>.<HMAC-SHA256, base64url>. With another key it is over with all that
 // were given before.
 
-type Linked = Pick<InvoiceRow, 'merchantId' | 'invoiceId' | 'pdfLink' | 'documentKey'>;
+type LinkedInvoice = Pick<InvoiceRow, 'merchantId' | 'invoiceId' | 'pdfLink' | 'documentKey'>;
 
 const dayMs = 86_400_000;
 /** The address of a document. The versions before keys added a signature, which is the key of what they finished last. */
 const parts = /^(.*\/documents\/\d+\/[^/]+)(?:\/([^/]+))?$/;
 
 /** The link to an invoice's PDF that is given today; '' for a draft. */
-export function documentLink(invoice: Linked): string {
+export function documentLink(invoice: LinkedInvoice): string {
   const [, address] = parts.exec(invoice.pdfLink) ?? [];
   // on the machine's clock: a link that was sent grows old whatever time a merchant's clock tells
   const day = Math.floor(systemClock.wall() / dayMs);
-  const signature = signatureOf(invoice, day);
+  const signature = documentSignature(invoice, day);
   return address === undefined || signature === undefined ? '' : `${address}/${signature}`;
 }
 
 /** The last part of the link that is given on a day; undefined where there is no key. */
-function signatureOf({ merchantId, invoiceId, pdfLink, documentKey }: Linked, day: number): string | undefined {
+function documentSignature(
+  { merchantId, invoiceId, pdfLink, documentKey }: LinkedInvoice,
+  day: number,
+): string | undefined {
   const key = documentKey || parts.exec(pdfLink)?.[2];
   if (!key) return undefined;
   const text = `document link v1\n${merchantId}\n${invoiceId}\n${day}`;
@@ -49,9 +52,9 @@ export class DocumentLinks {
     if (!this.opens(invoice, signature)) throw new Rejected('invoice_not_found');
   }
 
-  private opens(invoice: Linked, signature: string): boolean {
+  private opens(invoice: LinkedInvoice, signature: string): boolean {
     const day = Number(/^\d{1,6}(?=\.)/.exec(signature)?.[0] ?? Number.NaN);
-    const right = signatureOf(invoice, day);
+    const right = documentSignature(invoice, day);
     if (Number.isNaN(day) || right === undefined) return false;
     const [given, expected] = [Buffer.from(signature), Buffer.from(right)];
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;

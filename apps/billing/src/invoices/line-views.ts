@@ -7,7 +7,7 @@ import {
   type PlanSnapshot,
 } from '@recur/contracts';
 import { shownAddons, shownPlan } from '../customers/catalog.js';
-import { prorationScale, type Stretch } from '../pricing/proration.js';
+import { prorationScale, type ServicePeriod } from '../pricing/proration.js';
 import type { InvoiceState } from './state.js';
 import type { LineRow } from './tables.js';
 
@@ -48,7 +48,7 @@ function snapshotView(snapshot: PlanSnapshot): PlanSnapshot {
 }
 
 /** The fields of a line that show the time that it sells, and the part of a full period that this is. */
-export function stretchOf({ inputs, ...line }: LineRow): Partial<InvoiceLine> {
+export function linePeriodOf({ inputs, ...line }: LineRow): Partial<InvoiceLine> {
   const { start, end } = printedOf(line);
   if (start === 0) return {};
   const { partSeconds, unusedSeconds, periodSeconds, unitAmount } = inputs ?? {};
@@ -61,7 +61,7 @@ export function stretchOf({ inputs, ...line }: LineRow): Partial<InvoiceLine> {
 }
 
 /** The time that a line sold when it was printed, which stays on its document when that time is moved or ends. */
-export const printedOf = (line: Pick<LineRow, 'startAt' | 'endAt' | 'printedStart' | 'printedEnd'>): Stretch =>
+export const printedOf = (line: Pick<LineRow, 'startAt' | 'endAt' | 'printedStart' | 'printedEnd'>): ServicePeriod =>
   line.printedStart === 0
     ? { start: line.startAt, end: line.endAt }
     : { start: line.printedStart, end: line.printedEnd };

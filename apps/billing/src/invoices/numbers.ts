@@ -1,6 +1,6 @@
 import type { MerchantState } from '@recur/contracts';
 import { integer, type Tx, table } from '@recur/platform';
-import type { DocumentKind } from './domain/facts.js';
+import type { DocumentKind } from './domain/document-data.js';
 
 /** Counters of a merchant's invoice and credit note numbers. The row lock makes them gapless. */
 export interface Numbering {

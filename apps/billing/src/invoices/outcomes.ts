@@ -34,7 +34,7 @@ export abstract class InvoiceOutcomes {
   abstract finish(tx: Tx, draft: InvoiceState): Promise<void>;
 
   /** True if an invoice that is unpaid at its deadline is cancelled with what it sells, instead of failing. */
-  abstract lapses(tx: Tx, invoice: InvoiceState): Promise<boolean>;
+  abstract cancelsWhenOverdue(tx: Tx, invoice: InvoiceState): Promise<boolean>;
   /** The payment method that is charged for it, before those of the user; '' for none. */
   abstract methodOf(reader: Reader, invoice: InvoiceRow): Promise<string>;
   /**

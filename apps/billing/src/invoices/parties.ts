@@ -1,15 +1,13 @@
-import { emptyOf, InvoiceMerchant, type MerchantState, type Plan, type User } from '@recur/contracts';
-import type { Peeks, Reader, Tx } from '@recur/platform';
+import { InvoiceMerchant, type MerchantState, type Plan, type User } from '@recur/contracts';
+import type { CommandReader, Reader, Tx } from '@recur/platform';
 import { assertProducts, productsOf } from '../customers/catalog.js';
-import { knownMerchant, ownMerchant } from '../customers/merchants.js';
+import { emptyMerchant, knownMerchant, ownMerchant } from '../customers/merchants.js';
 import { findUser } from '../customers/users.js';
 import type { TaxRate } from '../pricing/tax.js';
 import { countryName } from '../tax/countries.js';
-import { followUp, rateOf, type TaxFacts, taxFacts } from '../tax/decide.js';
+import { decideRate, followUp, loadTaxContext, type TaxContext } from '../tax/decide.js';
 import { type RequestedTax, type TaxDecision, taxPoint } from '../tax/domain/decision.js';
 import type { InvoiceRow } from './tables.js';
-
-const emptyMerchant = emptyOf(InvoiceMerchant);
 
 /** The parties of a document, as they are now. They are frozen on it when it is finished. */
 export interface Parties {
@@ -20,15 +18,19 @@ export interface Parties {
 
 /** The parties of a document. A VAT number and a country that were given with the order are the buyer's. */
 export async function partiesOf(
-  reader: Peeks,
+  reader: CommandReader,
   { userId, billed }: Pick<InvoiceRow, 'userId' | 'billed'>,
 ): Promise<Parties> {
   const [merchant, user] = await Promise.all([ownMerchant(reader), findUser(reader, { userId })]);
   const shown = Object.entries(merchant).filter(([field]) => field in emptyMerchant);
-  return { merchant, seller: { ...emptyMerchant, ...Object.fromEntries(shown) }, buyer: buyerOf(user?.data, billed) };
+  return {
+    merchant,
+    seller: { ...emptyMerchant, ...Object.fromEntries(shown) },
+    buyer: invoiceBuyer(user?.data, billed),
+  };
 }
 
-function buyerOf(user: User | undefined, billed: InvoiceRow['billed']): User | null {
+function invoiceBuyer(user: User | undefined, billed: InvoiceRow['billed']): User | null {
   if (!user) return null;
   const { vatNumber = '', countryCode = '' } = billed ?? {};
   return {
@@ -40,7 +42,7 @@ function buyerOf(user: User | undefined, billed: InvoiceRow['billed']): User | n
 }
 
 /** The buyer as it is now; undefined for a user without a copy. */
-export const buyerNow = async (reader: Peeks, userId: number): Promise<User | undefined> =>
+export const buyerNow = async (reader: CommandReader, userId: number): Promise<User | undefined> =>
   (await findUser(reader, { userId }))?.data;
 
 /** A sale to be taxed. */
@@ -60,20 +62,20 @@ export interface TaxedLine {
   plan?: Plan | null;
   /** Unix second at which the period of usage ends; absent for fees, whose tax point is now. */
   usagePeriodEnd?: number;
-  /** Rate of the line that a credit line gives back: it is not decided again. */
+  /** Rate of the line that a credit line credits: it is not decided again. */
   rate?: TaxRate;
 }
 
 /** The rates of the lines, and the decisions among them, in the order of the lines. */
 export interface Taxation {
-  facts: TaxFacts;
+  facts: TaxContext;
   rates: TaxRate[];
   decisions: TaxDecision[];
 }
 
 /**
  * Decides the rate of each line. In a transaction, a product that is not known is asked of catalog: throws Stale.
- * Throws what `taxFacts` does.
+ * Throws what `loadTaxContext` does.
  */
 export async function taxationOf(
   reader: Reader | Tx,
@@ -82,7 +84,7 @@ export async function taxationOf(
 ): Promise<Taxation> {
   const plans = lines.flatMap(({ plan }) => plan ?? []);
   const [merchant, products] = await Promise.all([knownMerchant(reader), productsOf(reader, plans)]);
-  const facts = await taxFacts(reader, {
+  const facts = await loadTaxContext(reader, {
     userId,
     sellerCountryCode: merchant.countryCode,
     ...(vatCountryCode && { vatCountryCode }),
@@ -96,7 +98,7 @@ export async function taxationOf(
     const point = taxPoint(usagePeriodEnd === undefined ? {} : { usagePeriodEnd }, reader.now);
     const product = plan ? (products.get(plan.productId)?.usVATConfig ?? null) : null;
     const item = { gatewayName, plan: plan?.usVATConfig ?? null, product, at: point };
-    const decision = rateOf(facts, { ...item, ...(requested && { requested }) });
+    const decision = decideRate(facts, { ...item, ...(requested && { requested }) });
     decisions.push(decision);
     return decision;
   });

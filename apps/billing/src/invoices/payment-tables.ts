@@ -1,8 +1,7 @@
-import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
+import { document, flag, int, integer, money, oneOf, optionalDocument, table, text } from '@recur/platform';
 import type { Collection } from './domain/dunning.js';
 import { type Checkout, chargeOutcomes, type Payment, paymentLifecycle } from './domain/payment.js';
 import { type Refund, refundLifecycle } from './domain/refund.js';
-import { oneOf } from './tables.js';
 
 export const payments = table<Payment>('payments', {
   key: ['merchantId', 'paymentId'],
@@ -43,9 +42,9 @@ export const payments = table<Payment>('payments', {
     cancelTime: integer(),
   },
   checks: {
-    payments_status: oneOf(paymentLifecycle.states),
+    payments_status: oneOf('status', paymentLifecycle.states),
     payments_refunded: 'refunded_amount between 0 and payment_amount',
-    payments_outcome: `outcome in (${chargeOutcomes.map(outcome => `'${outcome}'`).join(', ')})`,
+    payments_outcome: oneOf('outcome', chargeOutcomes),
     payments_dispute: `dispute in ('', 'open', 'won', 'lost')`,
   },
   indices: {
@@ -95,8 +94,6 @@ export const collections = table<Collection>('collections', {
 /** The kind of work that makes a refund at its gateway; the key is the refund's id. */
 export const REFUND_SEND = 'refund.send';
 
-const states = refundLifecycle.states.map(state => `'${state}'`).join(', ');
-
 export const refunds = table<Refund>('refunds', {
   key: ['merchantId', 'refundId'],
   columns: {
@@ -131,7 +128,7 @@ export const refunds = table<Refund>('refunds', {
     inquiries: { ...int(), default: 0 },
   },
   checks: {
-    refunds_status: `status in (${states})`,
+    refunds_status: oneOf('status', refundLifecycle.states),
     refunds_amount: 'amount > 0 and to_payments >= 0 and to_main_credit >= 0 and amount = to_payments + to_main_credit',
   },
   indices: {

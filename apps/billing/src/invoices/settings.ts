@@ -20,10 +20,10 @@ export const invoiceSettings = table<InvoiceSettings>('invoice_settings', {
 const ofInvoices = settings(invoiceSettings, { showZeroInvoice: true, invoiceEmail: true, keepAfterDispute: false });
 
 /** A merchant's settings for its invoices, or the defaults. */
-export const settingsOf = ofInvoices.of;
+export const invoiceSettingsOf = ofInvoices.of;
 
 /** Changes settings under their row lock. The caller writes the log entry. */
-export const changeSettings = ofInvoices.change;
+export const changeInvoiceSettings = ofInvoices.change;
 
 /** The sending of a document that is finished with a number, or without one, as the merchant wants it. */
 export const sendStatusOf = ({ invoiceEmail }: InvoiceSettings, number: string): number =>

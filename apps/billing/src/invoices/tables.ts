@@ -1,9 +1,9 @@
 import type { Discount, InvoiceLineMetricCharge, InvoiceMerchant, Plan, User } from '@recur/contracts';
-import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
+import { document, flag, int, integer, money, oneOf, optionalDocument, table, text } from '@recur/platform';
 import { type Invoice, type InvoiceLine, invoiceLifecycle } from './domain/invoice.js';
-import type { BillReason, SubscriptionFacts } from './domain/items.js';
+import type { BillingReason, InvoicedPeriod } from './domain/items.js';
 
-export interface InvoiceRow extends Omit<Invoice, 'lines'>, SubscriptionFacts {
+export interface InvoiceRow extends Omit<Invoice, 'lines'>, InvoicedPeriod {
   /** The parties as they were when the document was finished. */
   seller: InvoiceMerchant | null;
   buyer: User | null;
@@ -20,8 +20,6 @@ export interface LineRow extends Omit<InvoiceLine, 'lineId'> {
   /** The plan as it was when the line was made. */
   plan: Plan | null;
 }
-
-export const oneOf = (states: readonly string[]) => `status in (${states.map(state => `'${state}'`).join(', ')})`;
 
 export const invoices = table<InvoiceRow>('invoices', {
   key: ['merchantId', 'invoiceId'],
@@ -77,15 +75,15 @@ export const invoices = table<InvoiceRow>('invoices', {
     buyer: optionalDocument<User>(),
     discount: optionalDocument<Discount>(),
     subscriptionId: { ...text(), default: '' },
-    billReason: { ...text<BillReason | ''>(), default: '' },
+    billReason: { ...text<BillingReason | ''>(), default: '' },
     periodKind: { ...text(), default: '' },
     periodSeq: { ...int(), default: 0 },
     periodStart: { ...integer(), default: 0 },
     periodEnd: { ...integer(), default: 0 },
-    billed: optionalDocument<SubscriptionFacts['billed']>(),
+    billed: optionalDocument<InvoicedPeriod['billed']>(),
   },
   checks: {
-    invoices_status: oneOf(invoiceLifecycle.states),
+    invoices_status: oneOf('status', invoiceLifecycle.states),
     invoices_total: `case kind when 'invoice' then total_amount >= 0 else total_amount <= 0 end`,
     invoices_kind: `kind in ('invoice', 'credit_note')`,
     invoices_credit: 'partial_credit_paid >= 0 and (partial_credit_paid = 0 or partial_credit_paid <= total_amount)',
@@ -170,7 +168,7 @@ export const invoiceLines = table<LineRow>('invoice_lines', {
     waivedTax: { ...money(), default: 0 },
   },
   checks: {
-    // the checks keep anything from being given back twice: of a line's net, at most all of it
+    // the checks keep anything from being credited twice: of a line's net, at most all of it
     invoice_lines_given_back: `credited_net + refunded_net + waived_net
       between least(amount - tax, 0) and greatest(amount - tax, 0)`,
   },

@@ -1,16 +1,16 @@
 import * as contract from '@recur/contracts';
 import { type AggregateOf, aggregate } from '@recur/platform';
 import { shownPlan } from '../customers/catalog.js';
+import { emptyMerchant } from '../customers/merchants.js';
 import { gatewayView } from '../gateways/views.js';
 import type { Explanation } from '../pricing/explain.js';
 import { percentageOf } from '../pricing/tax.js';
 import { documentLink } from './document-links.js';
 import { daysUntil, termDeadline } from './domain/deadlines.js';
-
-import { dueOf } from './domain/invoice.js';
+import { amountDue } from './domain/invoice.js';
 import type { Checkout, Payment } from './domain/payment.js';
 import type { Refund } from './domain/refund.js';
-import { shownOfSubscription, stretchOf } from './line-views.js';
+import { linePeriodOf, shownOfSubscription } from './line-views.js';
 import { payments, refunds } from './payment-tables.js';
 import { type InvoiceState, withParts } from './state.js';
 import { type InvoiceRow, invoices, type LineRow } from './tables.js';
@@ -18,9 +18,9 @@ import { type InvoiceRow, invoices, type LineRow } from './tables.js';
 const emptyInvoice = contract.emptyOf(contract.Invoice);
 const emptyLine = contract.emptyOf(contract.InvoiceLine);
 const emptyPayment = contract.emptyOf(contract.Payment);
-const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
 
-const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
+/** Unix seconds as an ISO 8601 time in UTC. */
+export const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString();
 
 /** An invoice as the API shows it, with its gateway, current payment, and user if the state has one. */
 export function invoiceView(invoice: InvoiceState): contract.Invoice {
@@ -57,7 +57,7 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     promoCreditDiscountAmount: Number(invoice.promoAmount),
     originAmount: Number(invoice.originAmount),
     totalAmount: Number(invoice.totalAmount),
-    amountDue: Number(dueOf(invoice)),
+    amountDue: Number(amountDue(invoice)),
     partialCreditPaidAmount: Number(invoice.partialCreditPaid),
     surplusAmount: Number(invoice.surplus),
     totalAmountExcludingTax: Number(invoice.totalAmountExcludingTax),
@@ -75,8 +75,8 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     finishTime: invoice.finishTime,
     paidTime: invoice.paidTime,
     isDeleted: invoice.deletedTime,
-    gmtCreate: iso(invoice.createTime),
-    gmtModify: iso(invoice.modifyTime),
+    gmtCreate: isoTime(invoice.createTime),
+    gmtModify: isoTime(invoice.modifyTime),
     lines: invoice.lines.map(line => lineView(line, currency)),
     payment: payment ? paymentView(payment) : null,
     userAccount: user,
@@ -130,7 +130,7 @@ function lineView(line: LineRow, currency: string): contract.InvoiceLine {
     originAmount: Number(line.originAmount),
     plan: shownPlan(line.plan),
     metricCharge: line.metricCharge,
-    ...stretchOf(line),
+    ...linePeriodOf(line),
   };
 }
 
@@ -143,7 +143,7 @@ export function paymentView(payment: Payment): contract.Payment {
   const failed = payment.status === 'failed' ? payment.reason : '';
   return {
     ...emptyPayment,
-    ...(checkout && shownOf(checkout)),
+    ...(checkout && checkoutView(checkout)),
     externalPaymentId,
     countryCode,
     merchantId,
@@ -179,7 +179,7 @@ const authorizeStatusOf = ({ captureId, outcome }: Payment) => {
   return captureId !== '' ? captureRequested : outcome === 'authorised' ? authorised : waiting;
 };
 
-const shownOf = ({ gatewayPaymentType, gasPayer, returnUrl, metadata }: Checkout) => ({
+const checkoutView = ({ gatewayPaymentType, gasPayer, returnUrl, metadata }: Checkout) => ({
   gatewayPaymentType,
   gasPayer,
   returnUrl,

@@ -1,9 +1,9 @@
 import type { Wing } from '@recur/platform';
-import { InvoiceEndings } from './close.js';
+import { InvoiceClosing } from './close.js';
 import { DocumentLinks } from './document-links.js';
 import { DiscountPreview } from './issuing/discount-preview.js';
 import { InvoiceFinalizer } from './issuing/finalize.js';
-import { InvoiceMaker } from './issuing/issue.js';
+import { InvoiceIssuer } from './issuing/issue.js';
 import { InvoiceList } from './lists/invoice-list.js';
 import { InvoiceUsage } from './lists/usage-history.js';
 import { numberings } from './numbers.js';
@@ -20,5 +20,5 @@ export const invoicesWing: Wing = {
   tables: [invoices, invoiceLines, payments, numberings, collections, refunds, paymentSurpluses, invoiceSettings],
   aggregates: { invoice: invoiceAggregate, refund: refundAggregate, payment: paymentAggregate },
   controllers: [InvoiceDrafts, InvoiceList, Recharges, DiscountPreview, CreditNotes, InvoiceUsage],
-  providers: [InvoiceFinalizer, InvoiceEndings, DocumentLinks, InvoiceMaker],
+  providers: [InvoiceFinalizer, InvoiceClosing, DocumentLinks, InvoiceIssuer],
 };

@@ -1,7 +1,5 @@
 import { Controller, Injectable } from '@nestjs/common';
 import {
-  emptyOf,
-  GatewayBank,
   type In,
   type Invoice,
   invoiceStatus,
@@ -13,25 +11,26 @@ import {
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
 import { sepaPayload } from '../documents/pdf/payment.js';
-import { GatewayAnswers } from '../gateways/credentials.js';
+import { GatewayCredentials } from '../gateways/credentials.js';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { findGateway } from '../gateways/gateway-index.js';
+import { bankView } from '../gateways/views.js';
 import { collectingOf, invoiceWithNotes } from '../invoices/lists/details.js';
 import { InvoiceList } from '../invoices/lists/invoice-list.js';
-import { explanationOf } from '../invoices/operations/credit-notes.js';
+import { explanationOfNote } from '../invoices/operations/credit-notes.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { explanationView, invoiceAggregate } from '../invoices/views.js';
-import { zoneOf } from '../subscriptions/find.js';
-import { Handlers, userOf } from './handlers.js';
+import { timeZoneOf } from '../subscriptions/find.js';
+import { callingUser, Handlers } from './handlers.js';
 
 const { processing, paid, failed, cancelled, reversed } = invoiceStatus;
 /** All but drafts. */
-const finished = [processing, paid, failed, cancelled, reversed];
+const finishedStatuses = [processing, paid, failed, cancelled, reversed];
 
 /** Finished invoices as their users see them. */
 @Injectable()
 export class ShownInvoices {
-  constructor(private readonly answers: GatewayAnswers) {}
+  constructor(private readonly answers: GatewayCredentials) {}
 
   /** A finished invoice. Throws Rejected `invoice_not_found`, for a draft too. */
   async state(reader: Reader, invoiceId: string): Promise<InvoiceState> {
@@ -54,12 +53,12 @@ export class ShownInvoices {
       invoiceWithNotes(reader, state.invoiceId),
       collectingOf(reader, state),
       this.transferOf(reader, state),
-      state.subscriptionId === '' ? undefined : zoneOf(reader, state.subscriptionId),
+      state.subscriptionId === '' ? undefined : timeZoneOf(reader, state.subscriptionId),
     ]);
     return {
       invoice,
       creditNotes: creditNotes.filter(({ number }) => number !== ''),
-      explanation: explanationView(explanationOf(state)),
+      explanation: explanationView(explanationOfNote(state)),
       collecting,
       transfer: transfer && withQr(transfer, invoice),
       timeZone: zone || state.seller?.timeZone || '',
@@ -71,7 +70,7 @@ export class ShownInvoices {
     if (status !== 'processing') return null;
     const gateway = await findGateway(reader, gatewayId);
     if (gateway?.gatewayName !== WIRE_TRANSFER) return null;
-    return { bank: { ...emptyBank, ...this.answers.bank(gateway) }, reference: number, currency };
+    return { bank: bankView(this.answers.bank(gateway)), reference: number, currency };
   }
 }
 
@@ -86,20 +85,18 @@ export class OwnInvoices {
 
   @Handle(portalInvoiceList)
   async list(input: In<typeof portalInvoiceList>, caller: Caller) {
-    const asked = listInvoices.input.parse({ ...input, userId: userOf(caller), status: finished });
+    const asked = listInvoices.input.parse({ ...input, userId: callingUser(caller), status: finishedStatuses });
     return portalInvoiceList.output.parse(await this.handlers.of(InvoiceList).list(asked, caller));
   }
 
   @Handle(portalInvoiceDetail)
   detail({ invoiceId }: In<typeof portalInvoiceDetail>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const invoice = await this.invoices.ownState(reader, invoiceId, userOf(caller));
+      const invoice = await this.invoices.ownState(reader, invoiceId, callingUser(caller));
       return portalInvoiceDetail.output.parse(await this.invoices.shown(reader, invoice));
     });
   }
 }
-
-const emptyBank = emptyOf(GatewayBank);
 
 function withQr(transfer: Omit<PortalTransfer, 'amount' | 'qr'>, { amountDue }: Invoice): PortalTransfer {
   const { bank, currency, reference } = transfer;

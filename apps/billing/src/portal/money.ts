@@ -16,7 +16,7 @@ import {
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
-import { InvoicePaying, invoiceOfLink } from '../collection/pay.js';
+import { invoiceOfLink, PayInvoice } from '../collection/pay.js';
 import { WireTransfers } from '../collection/wire-transfers.js';
 import { CreditAccounts } from '../credits/accounts.js';
 import { usualLook } from '../customers/catalog.js';
@@ -34,7 +34,7 @@ import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { assertOwnSubscription } from '../subscriptions/find.js';
 import { UserUsage } from '../usage/user-usage.js';
-import { Handlers, userOf } from './handlers.js';
+import { callingUser, Handlers } from './handlers.js';
 import { ShownInvoices } from './invoices.js';
 
 /** Changes of credit accounts that are shown. */
@@ -50,22 +50,22 @@ export class OwnMoney {
 
   @Handle(portalMethodList)
   methodList(_input: In<typeof portalMethodList>, caller: Caller) {
-    return this.db.read(caller, async reader => ({ methods: await methodsOfUser(reader, userOf(caller)) }));
+    return this.db.read(caller, async reader => ({ methods: await methodsOfUser(reader, callingUser(caller)) }));
   }
 
   @Handle(portalMethodNew)
   newMethod(input: In<typeof portalMethodNew>, caller: Caller) {
-    return this.handlers.of(PaymentMethods).create({ ...input, userId: userOf(caller) }, caller);
+    return this.handlers.of(PaymentMethods).create({ ...input, userId: callingUser(caller) }, caller);
   }
 
   @Handle(portalMethodDelete)
   deleteMethod(which: In<typeof portalMethodDelete>, caller: Caller) {
-    return this.handlers.of(PaymentMethods).remove({ ...which, userId: userOf(caller) }, caller);
+    return this.handlers.of(PaymentMethods).remove({ ...which, userId: callingUser(caller) }, caller);
   }
 
   @Handle(portalMethodSetDefault)
   setDefaultMethod({ gatewayId, paymentMethodId: methodId }: In<typeof portalMethodSetDefault>, caller: Caller) {
-    const userId = userOf(caller);
+    const userId = callingUser(caller);
     return this.db.write(caller, async tx => {
       if (await makeDefault(tx, { gatewayId, userId, methodId })) tx.log(`User(${userId})`, 'SetDefaultPaymentMethod');
       return {};
@@ -74,13 +74,13 @@ export class OwnMoney {
 
   @Handle(portalUsageList)
   async usage({ subscriptionId }: In<typeof portalUsageList>, caller: Caller) {
-    await this.db.read(caller, reader => assertOwnSubscription(reader, subscriptionId, userOf(caller)));
+    await this.db.read(caller, reader => assertOwnSubscription(reader, subscriptionId, callingUser(caller)));
     return portalUsageList.output.parse(await this.handlers.of(UserUsage).ofSubscription({ subscriptionId }, caller));
   }
 
   @Handle(portalCreditDetail)
   async credits(_input: In<typeof portalCreditDetail>, caller: Caller) {
-    const mine = { userId: userOf(caller), count: CHANGES };
+    const mine = { userId: callingUser(caller), count: CHANGES };
     const accounts = this.handlers.of(CreditAccounts);
     const [{ creditAccounts }, main, promo] = await Promise.all([
       accounts.list(listCreditAccounts.input.parse(mine), caller),
@@ -94,16 +94,16 @@ export class OwnMoney {
   }
 }
 
-type Means = Omit<In<typeof portalInvoicePay>, 'invoiceId'>;
+type PortalMeans = Omit<In<typeof portalInvoicePay>, 'invoiceId'>;
 
 /** Open invoices are paid by their users, and by whoever has the payment link. */
 @Controller()
-export class Paying {
+export class PortalPayments {
   constructor(
     private readonly db: Db,
     private readonly handlers: Handlers,
     private readonly invoices: ShownInvoices,
-    private readonly paying: InvoicePaying,
+    private readonly paying: PayInvoice,
     private readonly transfers: WireTransfers,
     private readonly outcomes: InvoiceOutcomes,
   ) {}
@@ -121,7 +121,9 @@ export class Paying {
 
   @Handle(portalInvoicePay)
   async pay({ invoiceId, ...means }: In<typeof portalInvoicePay>, caller: Caller) {
-    const invoice = await this.db.read(caller, reader => this.invoices.ownState(reader, invoiceId, userOf(caller)));
+    const invoice = await this.db.read(caller, reader =>
+      this.invoices.ownState(reader, invoiceId, callingUser(caller)),
+    );
     return this.paid(invoice, means, caller);
   }
 
@@ -135,7 +137,7 @@ export class Paying {
   @Handle(portalWireSent)
   wireSent({ invoiceId }: In<typeof portalWireSent>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      await this.invoices.ownState(tx, invoiceId, userOf(caller));
+      await this.invoices.ownState(tx, invoiceId, callingUser(caller));
       await this.transfers.markSent(tx, await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found'));
       return {};
     });
@@ -151,7 +153,7 @@ export class Paying {
    * The gateway saves a new method outside of the transaction that pays, which keeps it too: a method kept before would
    * have the invoice charged by itself meanwhile.
    */
-  private async paid(invoice: InvoiceState, { gatewayId, paymentMethodId, data }: Means, caller: Caller) {
+  private async paid(invoice: InvoiceState, { gatewayId, paymentMethodId, data }: PortalMeans, caller: Caller) {
     await this.db.replay(caller);
     const { invoiceId, userId } = invoice;
     const at = { gatewayId, userId };

@@ -24,14 +24,14 @@ import { Gateways } from '../gateways/gateways.js';
 import { PendingUpdates } from '../subscriptions/change/pending-updates.js';
 import { ChangePreview } from '../subscriptions/change/preview.js';
 import { ChangeSubmit } from '../subscriptions/change/submit.js';
-import { Cancelling } from '../subscriptions/course/cancel.js';
+import { CancelSubscription } from '../subscriptions/course/cancel.js';
 import { DueDays } from '../subscriptions/course/course.js';
-import { Subscribing } from '../subscriptions/create/create.js';
-import { SubscribingPreview } from '../subscriptions/create/preview.js';
+import { CreateSubscription } from '../subscriptions/create/create.js';
+import { CreatePreview } from '../subscriptions/create/preview.js';
 import { assertOwnSubscription } from '../subscriptions/find.js';
 import { NextInvoicePreview } from '../subscriptions/reads/next-invoice.js';
 import { SubscriptionReads } from '../subscriptions/reads/subscriptions.js';
-import { Handlers, userOf } from './handlers.js';
+import { callingUser, Handlers } from './handlers.js';
 
 type Key = In<typeof portalCancelAtPeriodEnd>;
 
@@ -46,7 +46,7 @@ export class OwnSubscriptions {
 
   @Handle(portalSubscriptionList)
   async list(input: In<typeof portalSubscriptionList>, caller: Caller) {
-    const asked = listSubscriptions.input.parse({ ...input, userId: userOf(caller) });
+    const asked = listSubscriptions.input.parse({ ...input, userId: callingUser(caller) });
     return portalSubscriptionList.output.parse(await this.handlers.of(SubscriptionReads).list(asked, caller));
   }
 
@@ -75,7 +75,7 @@ export class OwnSubscriptions {
   @Handle(portalUpdateSubmit)
   update(input: In<typeof portalUpdateSubmit>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      await assertOwnSubscription(tx, input.subscriptionId, userOf(caller));
+      await assertOwnSubscription(tx, input.subscriptionId, callingUser(caller));
       return portalUpdateSubmit.output.parse(
         await this.handlers.of(ChangeSubmit).submitted(tx, submitChange.input.parse(input), caller),
       );
@@ -91,33 +91,33 @@ export class OwnSubscriptions {
   @Handle(portalCancelAtPeriodEnd)
   async cancelLater(key: Key, caller: Caller) {
     await this.assertOwn(key, caller);
-    return this.handlers.of(Cancelling).cancelLater(named(key), caller);
+    return this.handlers.of(CancelSubscription).cancelLater(keyOfSubscription(key), caller);
   }
 
   @Handle(portalResume)
   async resume(key: Key, caller: Caller) {
     await this.assertOwn(key, caller);
-    return this.handlers.of(Cancelling).keep(named(key), caller);
+    return this.handlers.of(CancelSubscription).keep(keyOfSubscription(key), caller);
   }
 
   @Handle(portalChangeDueDay)
   changeDueDay(input: In<typeof portalChangeDueDay>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      await assertOwnSubscription(tx, input.subscriptionId, userOf(caller));
+      await assertOwnSubscription(tx, input.subscriptionId, callingUser(caller));
       return portalChangeDueDay.output.parse(await this.handlers.of(DueDays).changed(tx, input));
     });
   }
 
   private assertOwn({ subscriptionId }: Key, caller: Caller): Promise<void> {
-    return this.db.read(caller, reader => assertOwnSubscription(reader, subscriptionId, userOf(caller)));
+    return this.db.read(caller, reader => assertOwnSubscription(reader, subscriptionId, callingUser(caller)));
   }
 }
 
-const named = ({ subscriptionId }: Key) => ({ subscriptionId, userId: 0, productId: 0 });
+const keyOfSubscription = ({ subscriptionId }: Key) => ({ subscriptionId, userId: 0, productId: 0 });
 
 /** The checkout: as the merchant's operations, of the calling user, and without what only a merchant decides. */
 @Controller()
-export class Buying {
+export class PortalPurchase {
   constructor(
     private readonly db: Db,
     private readonly handlers: Handlers,
@@ -125,21 +125,21 @@ export class Buying {
 
   @Handle(portalGatewayList)
   async gatewayList(_input: In<typeof portalGatewayList>, caller: Caller) {
-    userOf(caller);
+    callingUser(caller);
     return portalGatewayList.output.parse({ gateways: await this.handlers.of(Gateways).offered(caller) });
   }
 
   @Handle(portalCreatePreview)
   async preview(input: In<typeof portalCreatePreview>, caller: Caller) {
-    const asked = previewSubscription.input.parse({ ...input, userId: userOf(caller) });
-    return portalCreatePreview.output.parse(await this.handlers.of(SubscribingPreview).explained(asked, caller));
+    const asked = previewSubscription.input.parse({ ...input, userId: callingUser(caller) });
+    return portalCreatePreview.output.parse(await this.handlers.of(CreatePreview).explained(asked, caller));
   }
 
   @Handle(portalCreateSubmit)
   submit(input: In<typeof portalCreateSubmit>, caller: Caller) {
-    const asked = createSubscription.input.parse({ ...input, userId: userOf(caller) });
+    const asked = createSubscription.input.parse({ ...input, userId: callingUser(caller) });
     return this.db.write(caller, async tx =>
-      portalCreateSubmit.output.parse(await this.handlers.of(Subscribing).created(tx, asked, caller)),
+      portalCreateSubmit.output.parse(await this.handlers.of(CreateSubscription).created(tx, asked, caller)),
     );
   }
 }

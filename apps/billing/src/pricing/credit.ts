@@ -40,7 +40,7 @@ export interface CreditEntry {
  * Books a delta. Throws RangeError for a delta of the wrong sign or 0, or if the balance would become negative: callers
  * cap what they spend.
  */
-export function book<A extends CreditAccount>(account: A, move: CreditMove, delta: bigint): [A, CreditEntry] {
+export function postEntry<A extends CreditAccount>(account: A, move: CreditMove, delta: bigint): [A, CreditEntry] {
   const sign = creditMoves[move];
   const [before, after] = [account.balance, account.balance + delta];
   if (delta === 0n || delta * sign < 0n) throw new RangeError(`a delta of ${delta} for ${move}`);

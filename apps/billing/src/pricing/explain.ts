@@ -59,7 +59,7 @@ export function explain({ lines, taxes, amounts }: Composition, facts: readonly 
       ].filter(({ name, amount }) => amount !== 0n || name === 'tax');
       return {
         lineId: fact.lineId,
-        text: `${fact.name}: ${line.amountExcludingTax}${parts.map(part => ` ${part.sign} ${part.amount} ${words[part.name]}`).join('')} = ${line.amount}${priceBefore(inputs)}`,
+        text: `${fact.name}: ${line.amountExcludingTax}${parts.map(part => ` ${part.sign} ${part.amount} ${formulaWords[part.name]}`).join('')} = ${line.amount}${priceBefore(inputs)}`,
         formula: `${formula}${parts.map(part => ` ${part.sign} ${part.name}`).join('')}`,
         inputs: {
           ...inputs,
@@ -72,24 +72,24 @@ export function explain({ lines, taxes, amounts }: Composition, facts: readonly 
         amount: line.amount,
       };
     }),
-    totals: totalsOf(taxes, amounts, lines),
+    totals: explainTotals(taxes, amounts, lines),
   };
 }
 
 /** A line of the refunded invoice. */
-export interface NoteFact {
+export interface NotedLine {
   name: string;
   taxReason: string;
 }
 
 /**
  * Explains the credit note of a refund or of bank charges. Its lines are numbered `<noteId>_<position>`, like those of an
- * invoice; `factOf` gives the facts of the invoice's line.
+ * invoice; `notedLine` tells what the invoice's line says.
  */
-export function explainNote(note: CreditNote, noteId: string, factOf: (lineId: string) => NoteFact): Explanation {
+export function explainNote(note: CreditNote, noteId: string, notedLine: (lineId: string) => NotedLine): Explanation {
   return {
     lines: note.lines.map(({ sourceLineId, ratePpm, amountExcludingTax, tax, amount }, i) => {
-      const { name, taxReason } = factOf(sourceLineId);
+      const { name, taxReason } = notedLine(sourceLineId);
       return {
         lineId: `${noteId}_${i + 1}`,
         text: `Share of ${name}: ${amountExcludingTax} + ${tax} tax = ${amount}`,
@@ -108,7 +108,7 @@ export function explainNote(note: CreditNote, noteId: string, factOf: (lineId: s
   };
 }
 
-const words: Readonly<Record<string, string>> = {
+const formulaWords: Readonly<Record<string, string>> = {
   discount: 'discount',
   promoCredit: 'promo credit',
   tax: 'tax',
@@ -124,7 +124,7 @@ export const quantityDerivation = ({ unitAmount, quantity }: { unitAmount: bigin
 const priceBefore = ({ previousUnitAmount, unitAmount }: Derivation['inputs']): string =>
   previousUnitAmount === undefined ? '' : `; the unit price was ${previousUnitAmount} until then, and is ${unitAmount}`;
 
-function totalsOf(
+function explainTotals(
   taxes: readonly TaxGroup[],
   { discountAmount, promoAmount, totalAmount }: Composition['amounts'],
   lines: Composition['lines'],

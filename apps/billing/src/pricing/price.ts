@@ -38,14 +38,14 @@ export interface InvoiceAmounts {
   originAmount: bigint;
 }
 
-/** A line to compose, with the tax rate decided for it. */
+/** A line to price, with the tax rate decided for it. */
 export interface ComposeLine extends LineItem {
   rate: TaxRate;
   /** True if a discount code covers the line (`isDiscountable`); it never reduces a negative line. */
   discountable?: boolean;
 }
 
-/** A composed line: its amounts, and the net that its tax is on. */
+/** A priced line: its amounts, and the net that its tax is on. */
 export interface ComposedLine extends LineAmounts {
   /** amountExcludingTax − discountAmount − promoAmount. */
   net: bigint;
@@ -69,7 +69,7 @@ export interface Reductions {
 }
 
 /**
- * Composes an invoice or credit note: discount → promo credit → tax per rate group → totals. The lines add up to the
+ * Prices an invoice or credit note: discount → promo credit → tax per rate group → totals. The lines add up to the
  * document to the last minor unit.
  *
  * - The discount's base are the positive discountable lines; its shares go over them by largest remainder.
@@ -80,7 +80,7 @@ export interface Reductions {
  * A negative total is a credit note (`credit-note.ts`). Throws what `promoOn` does, and Rejected `invalid_parameters`
  * for /lines/<i>/unitAmountExcludingTax if an amount would leave ±(2^53−1).
  */
-export function compose(items: readonly ComposeLine[], { discount, promo }: Reductions = {}): Composition {
+export function priceLines(items: readonly ComposeLine[], { discount, promo }: Reductions = {}): Composition {
   const gross = items.map(grossOf);
   const covered = gross.map((amount, i) => (items[i]?.discountable ? clampToZero(amount) : 0n));
   const discounts = reduceOver(discount ? discountOn(sum(covered), discount) : 0n, covered);
@@ -132,7 +132,7 @@ export function assertNotNegative(items: readonly LineItem[]): void {
 /**
  * Prices a document with a rate for each line and given reductions: the discount over the positive lines that it covers
  * (all, unless `discountable` is false), then promo credit over what is left of the positive lines. The sum may be
- * negative. Throws RangeError for reductions beyond what they may reduce, and as `compose` does for amounts beyond
+ * negative. Throws RangeError for reductions beyond what they may reduce, and as `priceLines` does for amounts beyond
  * ±(2^53−1).
  */
 export function priceWith(
@@ -165,14 +165,14 @@ export const requestedRate = (percentage: number): TaxRate => ({
 
 const grossOf = ({ unitAmountExcludingTax, quantity }: LineItem): bigint => unitAmountExcludingTax * BigInt(quantity);
 
-interface Columns {
+interface AmountColumns {
   gross: readonly bigint[];
   discounts: readonly bigint[];
   promos: readonly bigint[];
 }
 
 /** Taxes the reduced lines and adds everything up. */
-function assemble({ gross, discounts, promos }: Columns, rates: readonly TaxRate[]) {
+function assemble({ gross, discounts, promos }: AmountColumns, rates: readonly TaxRate[]) {
   const nets = subtract(subtract(gross, discounts), promos);
   const { taxes, groups } = taxesOn(nets, rates);
   const lines: LineAmounts[] = gross.map((amountExcludingTax, i) => {

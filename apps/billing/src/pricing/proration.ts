@@ -1,8 +1,8 @@
 import { clampToZero, min, ratio } from '@recur/kernel';
 import type { Derivation } from './explain.js';
 
-/** A stretch of time [start, end), in unix seconds. */
-export interface Stretch {
+/** A period [start, end), in unix seconds. */
+export interface ServicePeriod {
   start: number;
   end: number;
 }
@@ -13,15 +13,15 @@ export interface Prorated {
   derivation: Derivation;
 }
 
-const secondsOf = ({ start, end }: Stretch): bigint => BigInt(end - start);
+const secondsOf = ({ start, end }: ServicePeriod): bigint => BigInt(end - start);
 
 /**
  * Credit for the unused time of a line at `at`, as a negative amount: round(net × (end − at) ÷ (end − start)), at most
- * what is left of its net. `net` is after discount and promo credit, `period` the stretch that the line sold.
+ * what is left of its net. `net` is after discount and promo credit, `period` the period that the line sold.
  */
 export function creditUnused(
   { net, creditedNet }: { net: bigint; creditedNet: bigint },
-  period: Stretch,
+  period: ServicePeriod,
   at: number,
 ): Prorated {
   const unused = ratio(net, BigInt(period.end - at), secondsOf(period), 'half-away-from-zero');
@@ -45,8 +45,8 @@ export function creditUnused(
  */
 export function chargePart(
   { unitAmount, quantity }: { unitAmount: bigint; quantity: number },
-  part: Stretch,
-  period: Stretch,
+  part: ServicePeriod,
+  period: ServicePeriod,
 ): Prorated {
   const full = unitAmount * BigInt(quantity);
   const exact = ratio(full, secondsOf(part), secondsOf(period), 'half-away-from-zero');
@@ -65,5 +65,5 @@ export function chargePart(
 }
 
 /** The part of a period for display (`prorationScale`): floor(fraction × 10000). */
-export const prorationScale = (part: Stretch, period: Stretch): number =>
+export const prorationScale = (part: ServicePeriod, period: ServicePeriod): number =>
   Number(ratio(secondsOf(part), 10_000n, secondsOf(period), 'floor'));

@@ -8,7 +8,7 @@ export interface NetTax {
   tax: bigint;
 }
 
-/** Line of a finished invoice with what was given back of it; net is after discount and promo credit. */
+/** Line of a finished invoice with what was credited of it; net is after discount and promo credit. */
 export interface RefundLine extends NetTax {
   lineId: string;
   category: TaxCategory;
@@ -38,7 +38,7 @@ export interface LineShare extends NetTax {
   ratePpm: number;
 }
 
-export interface Refund extends NetTax {
+export interface RefundSplit extends NetTax {
   amount: bigint;
   /** Through the gateway, up to what was paid through it. */
   toPayments: bigint;
@@ -49,14 +49,14 @@ export interface Refund extends NetTax {
 }
 
 const total = ({ net, tax }: NetTax): bigint => net + tax;
-const nothing: NetTax = { net: 0n, tax: 0n };
+const noNetTax: NetTax = { net: 0n, tax: 0n };
 
-/** Net given back of a line in any way; its unused time is credited at most up to the rest (`creditedNet`). */
+/** Net credited of a line in any way; its unused time is credited at most up to the rest (`creditedNet`). */
 export const creditedNet = ({ credited, refunded }: RefundLine): bigint => credited.net + refunded.net;
 
 /**
  * Amount that may still be refunded: paid, less refunds and what credit lines of later documents gave back. Credit lines
- * may give back more than was paid, where the invoice itself has credit lines; then nothing is refundable.
+ * may credit more than was paid, where the invoice itself has credit lines; then nothing is refundable.
  */
 export function refundable({ lines, paid, creditSpent }: RefundLedger): bigint {
   const back = sum(lines.map(({ credited, refunded }) => total(credited) + total(refunded)));
@@ -70,21 +70,21 @@ export function refundable({ lines, paid, creditSpent }: RefundLedger): bigint {
  * credits come back likewise, floored.
  * Throws Rejected `invalid_parameters` for /refundAmount if the amount is not positive or more than is refundable.
  */
-export function refund(ledger: RefundLedger, amount: bigint): [RefundLedger, Refund] {
+export function refundFrom(ledger: RefundLedger, amount: bigint): [RefundLedger, RefundSplit] {
   const most = refundable(ledger);
   if (amount <= 0n || amount > most) {
     throw invalid('/refundAmount', `is ${amount}: ${most} of invoice ${ledger.invoiceId} is refundable`);
   }
-  const lines = sharesOf(ledger.lines, amount);
+  const lines = lineShares(ledger.lines, amount);
   const [net, tax] = [sum(lines.map(share => share.net)), sum(lines.map(share => share.tax))];
   const toPayments = min(amount, clampToZero(ledger.paid - ledger.refundedToPayments));
-  const promoCredits = promoOf(ledger, amount);
-  const made: Refund = { amount, net, tax, toPayments, toMainCredit: amount - toPayments, promoCredits, lines };
+  const promoCredits = promoShare(ledger, amount);
+  const made: RefundSplit = { amount, net, tax, toPayments, toMainCredit: amount - toPayments, promoCredits, lines };
   return [booked(ledger, made, 1n), made];
 }
 
 /** Takes back a refund that failed or was cancelled. */
-export const undoRefund = (ledger: RefundLedger, undone: Refund): RefundLedger => booked(ledger, undone, -1n);
+export const undoRefund = (ledger: RefundLedger, undone: RefundSplit): RefundLedger => booked(ledger, undone, -1n);
 
 /** Records what a credit line of a later document gave back of its source line, as positive amounts. */
 export function creditLine(ledger: RefundLedger, lineId: string, given: NetTax, promoCredits = 0n): RefundLedger {
@@ -95,12 +95,12 @@ export function creditLine(ledger: RefundLedger, lineId: string, given: NetTax, 
 }
 
 /**
- * Accepts that `shortfall` less than the total was received: returns the shares of a credit note for it, with its part
+ * Accepts that `underpayment` less than the total was received: returns the shares of a credit note for it, with its part
  * of the tax, and the invoice's ledger without them. No money moves. `ledger.paid` is the amount received.
  */
-export function acceptShort(ledger: RefundLedger, shortfall: bigint): [RefundLedger, LineShare[]] {
-  const shares = sharesOf(ledger.lines, shortfall);
-  const lines = ledger.lines.map((line, i) => ({ ...line, ...plus(line, shares[i] ?? nothing, -1n) }));
+export function acceptUnderpayment(ledger: RefundLedger, underpayment: bigint): [RefundLedger, LineShare[]] {
+  const shares = lineShares(ledger.lines, underpayment);
+  const lines = ledger.lines.map((line, i) => ({ ...line, ...plus(line, shares[i] ?? noNetTax, -1n) }));
   return [{ ...ledger, lines }, shares];
 }
 
@@ -109,13 +109,13 @@ const plus = (a: NetTax, b: NetTax, sign: 1n | -1n): NetTax => ({
   tax: a.tax + sign * b.tax,
 });
 
-function booked(ledger: RefundLedger, made: Refund, sign: 1n | -1n): RefundLedger {
+function booked(ledger: RefundLedger, made: RefundSplit, sign: 1n | -1n): RefundLedger {
   const { promo, refundedToPayments } = ledger;
   return {
     ...ledger,
     lines: ledger.lines.map((line, i) => ({
       ...line,
-      refunded: plus(line.refunded, made.lines[i] ?? nothing, sign),
+      refunded: plus(line.refunded, made.lines[i] ?? noNetTax, sign),
     })),
     refundedToPayments: refundedToPayments + sign * made.toPayments,
     promo: { ...promo, refunded: promo.refunded + sign * made.promoCredits },
@@ -127,8 +127,8 @@ const leftOf = ({ net, tax, credited, refunded }: RefundLine): NetTax => ({
   tax: tax - credited.tax - refunded.tax,
 });
 
-/** Splits an amount to give back over the lines. */
-function sharesOf(lines: readonly RefundLine[], amount: bigint): LineShare[] {
+/** Splits an amount to credit over the lines. */
+function lineShares(lines: readonly RefundLine[], amount: bigint): LineShare[] {
   const left = lines.map(leftOf);
   const [leftNet, leftTax] = [sum(left.map(({ net }) => net)), sum(left.map(({ tax }) => tax))];
   if (amount > leftNet + leftTax) throw new RangeError(`${amount} of ${leftNet + leftTax} left`);
@@ -191,7 +191,7 @@ function taxShares(lines: readonly RefundLine[], left: readonly NetTax[], tax: b
   return shares;
 }
 
-function promoOf({ lines, promo }: RefundLedger, amount: bigint): bigint {
+function promoShare({ lines, promo }: RefundLedger, amount: bigint): bigint {
   const whole = sum(lines.map(line => total(line) - total(line.credited)));
   const after = sum(lines.map(({ refunded }) => total(refunded))) + amount;
   return clampToZero(promoReturned(promo.spent - promo.credited, after, whole) - promo.refunded);

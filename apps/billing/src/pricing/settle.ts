@@ -1,7 +1,7 @@
 import { clampToZero, invalid, max, min } from '@recur/kernel';
 
 /** Payment of a document: minor units taken from main credit, credited to it, and due through the gateway. */
-export interface Settlement {
+export interface DueSplit {
   /** Main credit spent. */
   creditSpent: bigint;
   /** Main credit given for a negative total. */
@@ -17,7 +17,7 @@ export interface Settlement {
  * config says no. `minimum` is the gateway's smallest amount, 0 for none: credit is held back so that a payment is not
  * below it.
  */
-export function settle(total: bigint, balance: bigint, minimum: bigint): Settlement {
+export function settle(total: bigint, balance: bigint, minimum: bigint): DueSplit {
   if (total <= 0n) return { creditSpent: 0n, creditGiven: -total, due: 0n, amountDue: total };
   const most = min(clampToZero(balance), total);
   const rest = total - most;
@@ -27,31 +27,31 @@ export function settle(total: bigint, balance: bigint, minimum: bigint): Settlem
 }
 
 /**
- * Treatment of an amount due below the gateway's minimum, in the gateway's own currency: `carry` leaves the lines unbilled
+ * Treatment of an amount due below the gateway's minimum, in the gateway's own currency: `defer` leaves the lines unbilled
  * on the subscription, where they come first on its next invoice; `refuse` is error 52.
  */
 export function belowMinimum(
   due: bigint,
   minimum: bigint,
   document: 'subscription' | 'firstInvoice' | 'other',
-): 'collect' | 'carry' | 'refuse' {
+): 'collect' | 'defer' | 'refuse' {
   if (due <= 0n || due >= minimum) return 'collect';
-  return document === 'subscription' ? 'carry' : 'refuse';
+  return document === 'subscription' ? 'defer' : 'refuse';
 }
 
 /** Money that arrived, compared with what is due; minor units. */
 export interface Receipt {
   /** More than due: kept as a surplus beside the payment. */
-  surplus: bigint;
+  overpayment: bigint;
   /** Less than due, accepted: a credit note for bank charges. */
-  shortfall: bigint;
+  underpayment: bigint;
 }
 
 /** Compares a received transfer with the amount due. Throws Rejected `invalid_parameters` for less, unless accepted. */
-export function receipt(due: bigint, received: bigint, acceptShort: boolean): Receipt {
+export function reconcileAmount(due: bigint, received: bigint, acceptShort: boolean): Receipt {
   const difference = received - due;
   if (received <= 0n || (difference < 0n && !acceptShort)) {
     throw invalid('/amountReceived', `is ${received}: ${-difference} less than the ${due} due`);
   }
-  return { surplus: clampToZero(difference), shortfall: clampToZero(-difference) };
+  return { overpayment: clampToZero(difference), underpayment: clampToZero(-difference) };
 }

@@ -86,7 +86,7 @@ export function taxesOn(nets: readonly bigint[], rates: readonly TaxRate[]): { t
 function grouped(rates: readonly TaxRate[]): Members[] {
   const groups = new Map<string, Members>();
   rates.forEach((rate, line) => {
-    assertRate(rate);
+    assertTaxRate(rate);
     const key = `${rate.category} ${rate.ratePpm}`;
     const members = groups.get(key);
     if (members) members.lines.push(line);
@@ -120,7 +120,7 @@ function componentsOf(
   return components.map(({ jurisdiction, ratePpm }, i) => ({ jurisdiction, ratePpm, tax: amountAt(shares, i) }));
 }
 
-function assertRate({ ratePpm, components = [] }: TaxRate): void {
+function assertTaxRate({ ratePpm, components = [] }: TaxRate): void {
   if (!Number.isSafeInteger(ratePpm) || ratePpm < 0 || BigInt(ratePpm) > PPM) {
     throw new RangeError(`a tax rate of ${ratePpm} parts per million`);
   }

@@ -76,7 +76,7 @@ export const usagePrice = (charge: ChargeDocument, planId: number): UsagePrice =
 const SCALE = 10n ** BigInt(RATE_DIGITS);
 
 /** round(units × price), halves away from zero, in minor units. */
-export function amountOf(units: bigint, { amount, decimal }: UnitPrice): bigint {
+export function priceOfUnits(units: bigint, { amount, decimal }: UnitPrice): bigint {
   if (decimal === '') return units * amount;
   return ratio(units, rateOf(decimal), SCALE, 'half-away-from-zero');
 }
@@ -86,7 +86,7 @@ export function amountOf(units: bigint, { amount, decimal }: UnitPrice): bigint 
  * exceeds its start, which is the end of the tier before it where the two adjoin (startValue equal to that end, or one
  * more).
  */
-export function stepsOf(price: UsagePrice, used: bigint): PricedStep[] {
+export function pricedSteps(price: UsagePrice, used: bigint): PricedStep[] {
   if (!price.graduated) {
     const units = clampToZero(used - BigInt(price.standardStartValue));
     if (units === 0n) return [];
@@ -95,7 +95,7 @@ export function stepsOf(price: UsagePrice, used: bigint): PricedStep[] {
   const steps: PricedStep[] = [];
   let end = 0n;
   for (const tier of price.tiers) {
-    const start = startOf(tier, end);
+    const start = stepStart(tier, end);
     if (used <= start) break;
     end = tier.endValue < 0 ? used : BigInt(tier.endValue);
     const units = (used < end ? used : end) - start;
@@ -105,8 +105,8 @@ export function stepsOf(price: UsagePrice, used: bigint): PricedStep[] {
 }
 
 /** The price of `used` units in minor units: the sum of its steps, each rounded once. */
-export const priceOf = (price: UsagePrice, used: bigint): bigint =>
-  stepsOf(price, used).reduce((total, { amount }) => total + amount, 0n);
+export const usageAmount = (price: UsagePrice, used: bigint): bigint =>
+  pricedSteps(price, used).reduce((total, { amount }) => total + amount, 0n);
 
 /**
  * The price of a part of a period, for values that stand rather than accrue (max, latest, unique ids, recurring
@@ -144,7 +144,7 @@ export function convertedCharge(charge: ChargeDocument, conversion: Conversion):
 
 /** Two prices charge equally; the plan that has them does not matter. */
 export const samePrice = (one: UsagePrice | undefined, other: UsagePrice | undefined): boolean =>
-  one === other || (one !== undefined && other !== undefined && chargeKey(one) === chargeKey(other));
+  one === other || (one !== undefined && other !== undefined && priceKey(one) === priceKey(other));
 
 /** Words and numbers of a usage line, for invoice/explain. */
 export function usageDerivation(
@@ -154,7 +154,7 @@ export function usageDerivation(
   const whole = part.partSeconds >= part.periodSeconds;
   const units = price.graduated ? 'Σ tiers (round(units × unitPrice) + flatAmount)' : 'round(units × unitPrice)';
   const prorated = whole ? units : `round((${units}) × partSeconds ÷ periodSeconds)`;
-  const steps = stepsOf(price, used);
+  const steps = pricedSteps(price, used);
   return {
     formula: billed === 0n ? prorated : `${prorated} − billed`,
     inputs: {
@@ -172,14 +172,14 @@ export function usageDerivation(
   };
 }
 
-function startOf({ startValue }: Tier, before: bigint): bigint {
+function stepStart({ startValue }: Tier, before: bigint): bigint {
   const start = BigInt(startValue);
   return start === before + 1n || start < before ? before : start;
 }
 
 function stepOf(start: bigint, end: bigint, units: bigint, price: UnitPrice, flatAmount: bigint): PricedStep {
   const step = `${start + 1n}–${end < 0n ? '' : end}`;
-  return { step, units, price, flatAmount, amount: amountOf(units, price) + flatAmount };
+  return { step, units, price, flatAmount, amount: priceOfUnits(units, price) + flatAmount };
 }
 
 function convertedDecimal(decimal: string, { rate, fromExponent, toExponent }: Conversion): string {
@@ -190,7 +190,7 @@ function convertedDecimal(decimal: string, { rate, fromExponent, toExponent }: C
 }
 
 const unitKey = ({ amount, decimal }: UnitPrice) => decimal || String(amount);
-const chargeKey = ({ graduated, standard, standardStartValue, tiers }: UsagePrice) =>
+const priceKey = ({ graduated, standard, standardStartValue, tiers }: UsagePrice) =>
   graduated
     ? `tiers ${tiers.map(t => `${t.startValue} ${t.endValue} ${unitKey(t.price)} ${t.flatAmount}`).join(', ')}`
     : `${unitKey(standard)} from ${standardStartValue}`;

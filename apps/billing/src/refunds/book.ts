@@ -1,19 +1,19 @@
 import { bizType, creditTransactionType } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
-import { giveBackRecharged, takeRecharged } from '../credits/recharges.js';
+import { restoreRecharged, takeRecharged } from '../credits/recharges.js';
 import * as credits from '../credits/spending.js';
 import { chargesItself } from '../gateways/domain/gateway.js';
 import { issueRefundNote, openRefundNote, withdrawRefundNote } from '../invoices/crediting/credit-notes.js';
 import { bookToPayments, refundType } from '../invoices/crediting/credit-refunds.js';
-import { saveGivenBack } from '../invoices/crediting/creditable-lines.js';
-import { assertRefundable, ledgerOf, moved, type Refund, withLedger } from '../invoices/domain/refund.js';
+import { saveCreditedAmounts } from '../invoices/crediting/creditable-lines.js';
+import { assertRefundable, ledgerOf, movedRefund, type Refund, withLedger } from '../invoices/domain/refund.js';
 import { payments, REFUND_SEND } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { invoiceAggregate, refundAggregate } from '../invoices/views.js';
-import { refund as computed, type LineShare, type RefundLedger, undoRefund } from '../pricing/refund.js';
+import { type LineShare, type RefundLedger, refundFrom, undoRefund } from '../pricing/refund.js';
 
-export interface RefundRequest {
+export interface NewRefund {
   amount: bigint;
   type: number;
   reason: string;
@@ -37,10 +37,10 @@ export interface RefundWithDocuments {
 export async function bookRefund(
   tx: Tx,
   invoice: InvoiceState,
-  { amount, type, reason, externalRefundId = '', metadata = {}, toMainCreditOnly = false }: RefundRequest,
+  { amount, type, reason, externalRefundId = '', metadata = {}, toMainCreditOnly = false }: NewRefund,
 ): Promise<RefundWithDocuments> {
   const before = ledgerOf(invoice, invoice.payment);
-  const [ledger, made] = toMainCreditOnly ? besidesPayments(before, amount) : computed(before, amount);
+  const [ledger, made] = toMainCreditOnly ? besidesPayments(before, amount) : refundFrom(before, amount);
   const { toPayments, toMainCredit, promoCredits, tax } = made;
   const { merchantId, invoiceId, subscriptionId, userId, gatewayId, currency, payment } = invoice;
   const refund: Refund = {
@@ -76,20 +76,20 @@ export async function bookRefund(
   };
   tx.onConflict('refunds_external', () => invalid('/externalRefundId', 'is the reference of another refund'));
   const booked = withLedger(invoice, ledger, invoice.refundedAmount + amount);
-  await saveGivenBack(tx, booked);
+  await saveCreditedAmounts(tx, booked);
   const note = await openRefundNote(tx, booked, made.lines, refund);
   tx.step(refundAggregate, refund, 'refund.created');
   return { invoice: booked, note, refund };
 }
 
-function besidesPayments(ledger: RefundLedger, amount: bigint): ReturnType<typeof computed> {
+function besidesPayments(ledger: RefundLedger, amount: bigint): ReturnType<typeof refundFrom> {
   const { refundedToPayments, paid } = ledger;
-  const [after, made] = computed({ ...ledger, refundedToPayments: paid }, amount);
+  const [after, made] = refundFrom({ ...ledger, refundedToPayments: paid }, amount);
   return [{ ...after, refundedToPayments }, made];
 }
 
 /** Gives part of a refund to the main account. */
-export const giveToMain = (tx: Tx, { userId, currency, invoiceId, refundId }: Refund, amount: bigint): Promise<void> =>
+const giveToMain = (tx: Tx, { userId, currency, invoiceId, refundId }: Refund, amount: bigint): Promise<void> =>
   credits.addMain(tx, {
     userId,
     currency,
@@ -109,7 +109,7 @@ export const giveToMain = (tx: Tx, { userId, currency, invoiceId, refundId }: Re
 export async function makeRefund(
   tx: Tx,
   invoice: InvoiceState,
-  request: RefundRequest,
+  request: NewRefund,
 ): Promise<{ refund: Refund; note?: InvoiceState }> {
   assertRefundable(invoice, invoice.payment);
   const booked = await bookRefund(tx, invoice, request);
@@ -121,7 +121,7 @@ export async function makeRefund(
     if (isSent) tx.schedule(REFUND_SEND, refund.refundId, tx.now);
     return { refund };
   }
-  const settled = moved(refund, 'succeed', '', tx.now);
+  const settled = movedRefund(refund, 'succeed', '', tx.now);
   const note = await succeed(tx, booked.invoice, booked.note, settled, { mainCredit: refund.toMainCredit });
   return { refund: settled, note };
 }
@@ -156,9 +156,9 @@ export async function settledRefund(
   { move, explanation, gatewayRefundId }: RefundOutcome,
   log?: string,
 ): Promise<{ refund: Refund; note?: InvoiceState }> {
-  const settled = { ...moved(refund, move, explanation, tx.now), gatewayRefundId };
+  const settled = { ...movedRefund(refund, move, explanation, tx.now), gatewayRefundId };
   if (note.noteReason === 'composed') {
-    await settlePayOut(tx, { invoice, note, refund }, settled, log);
+    await settleNoteRefund(tx, { invoice, note, refund }, settled, log);
     return { refund: settled };
   }
   if (move === 'succeed') {
@@ -171,19 +171,22 @@ export async function settledRefund(
     toPayments: refund.toPayments,
     toMainCredit: refund.toMainCredit,
     promoCredits: refund.promoCredits,
-    lines: sharesOf(invoice, note),
+    lines: noteShares(invoice, note),
   });
   const restored = withLedger(invoice, undone, invoice.refundedAmount - refund.amount);
-  await saveGivenBack(tx, restored);
+  await saveCreditedAmounts(tx, restored);
   withdrawRefundNote(tx, note, settled);
   tx.step(refundAggregate, settled, move === 'fail' ? 'refund.failure' : 'refund.cancelled', { log });
-  if (invoice.bizType === bizType.creditRecharge) await giveBackRecharged(tx, refund);
+  if (invoice.bizType === bizType.creditRecharge) await restoreRecharged(tx, refund);
   if (refund.toMainCredit > 0n) await keepMainCredit(tx, restored, refund);
   return { refund: settled };
 }
 
-/** Settles a refund of what a composed credit note comes to. One that was not made leaves the money with the user: it goes to the main account. */
-async function settlePayOut(
+/**
+ * Settles a refund of what the credit note of a change comes to. One that was not made leaves the money with the user: it
+ * goes to the main account.
+ */
+async function settleNoteRefund(
   tx: Tx,
   { invoice, refund }: RefundWithDocuments,
   settled: Refund,
@@ -223,7 +226,7 @@ export async function succeed(
  * still: it goes to the main account. Throws Rejected `refund_not_open`.
  */
 export async function reverseRefund(tx: Tx, { refund }: RefundWithDocuments, explanation: string): Promise<void> {
-  const reversed = moved(refund, 'reverse', explanation, tx.now);
+  const reversed = movedRefund(refund, 'reverse', explanation, tx.now);
   tx.step(refundAggregate, reversed, 'refund.reversed', { log: 'Reverse' });
   await giveToMain(tx, reversed, refund.toPayments);
 }
@@ -232,11 +235,11 @@ export async function reverseRefund(tx: Tx, { refund }: RefundWithDocuments, exp
 async function keepMainCredit(tx: Tx, invoice: InvoiceState, { toMainCredit: amount, reason }: Refund): Promise<void> {
   const request = { amount, type: refundType.byHand, reason, toMainCreditOnly: true };
   const kept = await bookRefund(tx, invoice, request);
-  await succeed(tx, kept.invoice, kept.note, moved(kept.refund, 'succeed', '', tx.now), { mainCredit: 0n });
+  await succeed(tx, kept.invoice, kept.note, movedRefund(kept.refund, 'succeed', '', tx.now), { mainCredit: 0n });
 }
 
 /** The shares of a refund in its invoice's lines, as its credit note has them. */
-const sharesOf = ({ lines }: InvoiceState, note: InvoiceState): LineShare[] =>
+const noteShares = ({ lines }: InvoiceState, note: InvoiceState): LineShare[] =>
   lines.map(({ lineId, category, ratePpm }) => {
     const share = note.lines.find(({ sourceLineId }) => sourceLineId === lineId);
     return { lineId, category, ratePpm, net: -(share?.amountExcludingTax ?? 0n), tax: -(share?.tax ?? 0n) };

@@ -6,11 +6,11 @@ import { takeRecharged } from '../credits/recharges.js';
 import { refundType } from '../invoices/crediting/credit-refunds.js';
 import { markReversed } from '../invoices/domain/invoice.js';
 import type { Dispute, Payment } from '../invoices/domain/payment.js';
-import { ledgerOf, moved } from '../invoices/domain/refund.js';
-import { CustomerNotices } from '../invoices/notices.js';
+import { ledgerOf, movedRefund } from '../invoices/domain/refund.js';
+import { CustomerNotifications } from '../invoices/notifications.js';
 import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments } from '../invoices/payment-tables.js';
-import { settingsOf } from '../invoices/settings.js';
+import { invoiceSettingsOf } from '../invoices/settings.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { invoiceAggregate } from '../invoices/views.js';
 import { refundable } from '../pricing/refund.js';
@@ -21,7 +21,7 @@ import { bookRefund, succeed } from './book.js';
 export class Disputes {
   constructor(
     private readonly outcomes: InvoiceOutcomes,
-    private readonly notices: CustomerNotices,
+    private readonly notices: CustomerNotifications,
   ) {}
 
   /** A chargeback was opened: refunds are refused until it is decided. False if one was opened before. */
@@ -61,12 +61,12 @@ export class Disputes {
     if (isWhole) {
       const reversed = markReversed(after, tx.now);
       tx.step(invoiceAggregate, reversed, 'invoice.reversed');
-      await this.outcomes.reversed(tx, reversed, { keep: (await settingsOf(tx)).keepAfterDispute });
+      await this.outcomes.reversed(tx, reversed, { keep: (await invoiceSettingsOf(tx)).keepAfterDispute });
     }
     if (!booked) return true;
     const { refund, note } = booked;
     if (invoice.bizType === bizType.creditRecharge) await takeRecharged(tx, refund, { asFarAsItGoes: true });
-    const issued = await succeed(tx, after, note, moved(refund, 'succeed', '', tx.now), { mainCredit: 0n });
+    const issued = await succeed(tx, after, note, movedRefund(refund, 'succeed', '', tx.now), { mainCredit: 0n });
     await this.notices.notify(tx, 'credited', issued);
     return true;
   }

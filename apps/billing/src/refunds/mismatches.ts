@@ -31,7 +31,7 @@ export interface Misreported {
 }
 
 const told = 'select 1 from gateway_facts where merchant_id = $1 and gateway_id = $2 and fact_id = $3';
-const keep = `insert into gateway_facts (merchant_id, gateway_id, fact_id, received_at)
+const insertMismatch = `insert into gateway_facts (merchant_id, gateway_id, fact_id, received_at)
   values ($1, $2, $3, extract(epoch from now())::bigint)`;
 
 /**
@@ -49,7 +49,7 @@ export async function tellMismatch(
   const { merchantId, paymentId, invoiceId, userId } = payment;
   const factId = ['mismatch', about, refundId || paymentId, reference, amount, currency].join(' ');
   if ((await tx.query(told, [merchantId, gatewayId, factId])).length > 0) return false;
-  await tx.run(keep, [merchantId, gatewayId, factId]);
+  await tx.run(insertMismatch, [merchantId, gatewayId, factId]);
   tx.emit(reportAggregate, payment, 'payment.report.mismatch', {
     merchantId,
     paymentId,

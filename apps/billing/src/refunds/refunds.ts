@@ -16,7 +16,7 @@ import { type Caller, Db, each, given, Handle, type Reader, sorted, type Tx } fr
 import { usersByEmail, usersById } from '../customers/users.js';
 import { refundType } from '../invoices/crediting/credit-refunds.js';
 import { assertUnsent, type Refund, theOpenOne } from '../invoices/domain/refund.js';
-import { namesOf } from '../invoices/lists/details.js';
+import { namesOfCodes } from '../invoices/lists/details.js';
 import { payments, refunds } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { invoices } from '../invoices/tables.js';
@@ -32,7 +32,7 @@ export class RefundList {
   detail({ refundId }: In<typeof refundDetails>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const refund = await reader.get(refunds, { refundId }, 'refund_not_found');
-      const [detail] = await detailsOf(reader, [refund]);
+      const [detail] = await detailedRefunds(reader, [refund]);
       return { refundDetail: detail as RefundDetail };
     });
   }
@@ -49,19 +49,19 @@ export class RefundList {
           ['user_id = any(?)', userIds],
           ['user_id = ?', given(input.userId)],
           ['gateway_id = ?', given(input.gatewayId)],
-          each('status', status ? namesOf(refundStatus, [status]) : undefined),
+          each('status', status ? namesOfCodes(refundStatus, [status]) : undefined),
           ['currency = ?', given(input.currency)],
         ],
         order: sorted({ createTime: 'create_time' }, {}, 'refund_id'),
         page,
         count,
       });
-      return { refundDetails: await detailsOf(reader, rows), total };
+      return { refundDetails: await detailedRefunds(reader, rows), total };
     });
   }
 }
 
-async function detailsOf(reader: Reader, rows: readonly Refund[]): Promise<RefundDetail[]> {
+async function detailedRefunds(reader: Reader, rows: readonly Refund[]): Promise<RefundDetail[]> {
   const paymentIds = rows.map(({ paymentId }) => paymentId).filter(id => id !== '');
   const [paid, users] = await Promise.all([
     reader.among(payments, 'paymentId', paymentIds),

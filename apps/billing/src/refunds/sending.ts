@@ -1,28 +1,28 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock, crashPoint, Db, type Tx, type Work, type WorkItem } from '@recur/platform';
 import { GatewayAdapters } from '../gateways/adapters/adapters.js';
-import { GatewayAnswers } from '../gateways/credentials.js';
+import { GatewayCredentials } from '../gateways/credentials.js';
 import type { Gateway } from '../gateways/domain/gateway.js';
 import { gatewayCalls, recordEach } from '../gateways/gateway-calls.js';
 import { findGateway } from '../gateways/gateway-index.js';
 import {
-  askAgainAfter,
   type ChargeOutcome,
   type Mismatch,
+  pollDelay,
   type ReportedMoney,
   statesMoney,
 } from '../invoices/domain/charge.js';
 import type { Payment } from '../invoices/domain/payment.js';
 import type { Refund } from '../invoices/domain/refund.js';
-import { CustomerNotices } from '../invoices/notices.js';
+import { CustomerNotifications } from '../invoices/notifications.js';
 import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { payments, REFUND_SEND, refunds } from '../invoices/payment-tables.js';
 import type { InvoiceState } from '../invoices/state.js';
 import {
   lockRefund,
   makeRefund,
+  type NewRefund,
   type RefundOutcome,
-  type RefundRequest,
   type RefundWithDocuments,
   reverseRefund,
   settledRefund,
@@ -42,7 +42,7 @@ export interface RefundReport {
 export class RefundSettlement {
   constructor(
     private readonly outcomes: InvoiceOutcomes,
-    private readonly notices: CustomerNotices,
+    private readonly notices: CustomerNotifications,
   ) {}
 
   /** Locks an invoice after what it sells, to end that. Throws Rejected `invoice_not_found`. */
@@ -50,10 +50,10 @@ export class RefundSettlement {
     return this.outcomes.lock(tx, { invoiceId, kind: 'invoice', deletedTime: 0 }, 'invoice_not_found');
   }
 
-  /** Makes a refund of a locked invoice. `endsOwner`: what the invoice bills is to end. Throws what `makeRefund` does. */
-  async make(tx: Tx, invoice: InvoiceState, request: RefundRequest, endsOwner = false): Promise<Refund> {
+  /** Refunds a locked invoice; with `endsSubscription` its subscription ends. Throws what `makeRefund` does. */
+  async make(tx: Tx, invoice: InvoiceState, request: NewRefund, endsSubscription = false): Promise<Refund> {
     const { refund, note } = await makeRefund(tx, invoice, request);
-    if (endsOwner) await this.outcomes.ended(tx, invoice);
+    if (endsSubscription) await this.outcomes.ended(tx, invoice);
     if (note) await this.notices.notify(tx, 'credited', note);
     return refund;
   }
@@ -79,7 +79,7 @@ export class RefundReports {
     const { refund } = locked;
     const payment = await tx.lockIfAny(payments, { paymentId: refund.paymentId });
     if (payment && statesMoney(outcome) && refund.status === 'created') {
-      const reason = mismatch(payment, refund, gatewayId, outcome);
+      const reason = refundMismatch(payment, refund, gatewayId, outcome);
       if (reason) return tellMismatch(tx, payment, misreported(refund, gatewayId, reason, outcome));
     }
     if (payment?.gatewayId !== gatewayId) return false;
@@ -87,7 +87,7 @@ export class RefundReports {
     const reason = outcome.is === 'declined' ? outcome.reason : '';
     if (refund.status === 'created') {
       const gatewayRefundId = (outcome.is === 'absent' ? '' : outcome.reference) || refund.gatewayRefundId;
-      if (!isFinal) return askAgain(tx, { ...refund, gatewayRefundId });
+      if (!isFinal) return pollRefund(tx, { ...refund, gatewayRefundId });
       const move = outcome.is === 'succeeded' ? 'succeed' : 'fail';
       await this.settlement.settle(tx, locked, { move, explanation: reason, gatewayRefundId }, `Refund: ${outcome.is}`);
       return true;
@@ -100,7 +100,12 @@ export class RefundReports {
 }
 
 /** The fault of a reported refund: another amount than was asked for is none of ours. */
-function mismatch(payment: Payment, refund: Refund, gatewayId: number, money: ReportedMoney): Mismatch | undefined {
+function refundMismatch(
+  payment: Payment,
+  refund: Refund,
+  gatewayId: number,
+  money: ReportedMoney,
+): Mismatch | undefined {
   if (gatewayId !== payment.gatewayId) return 'gateway';
   if (refund.sentTime === 0) return 'sending';
   if (money.currency !== refund.currency) return 'currency';
@@ -114,19 +119,15 @@ const misreported = (
   { reference, amount, currency }: ReportedMoney,
 ): Misreported => ({ about: 'refund', reason, gatewayId, reference, amount, currency, expected, refundId });
 
-function askAgain(tx: Tx, refund: Refund): boolean {
+function pollRefund(tx: Tx, refund: Refund): boolean {
   tx.save(refunds, { ...refund, inquiries: refund.inquiries + 1, modifyTime: tx.now });
-  tx.schedule(
-    REFUND_SEND,
-    refund.refundId,
-    tx.now + askAgainAfter({ inquiries: refund.inquiries, outcome: 'unknown' }),
-  );
+  tx.schedule(REFUND_SEND, refund.refundId, tx.now + pollDelay({ inquiries: refund.inquiries, outcome: 'unknown' }));
   const { refundId, invoiceId, userId } = refund;
   tx.log(`Refund(${refundId})`, 'Refund: unknown', { invoiceId, userId });
   return true;
 }
 
-interface Claim {
+interface RefundClaim {
   gateway: Gateway;
   payment: Payment;
   refund: Refund;
@@ -145,7 +146,7 @@ export class RefundSending {
   constructor(
     db: Db,
     private readonly adapters: GatewayAdapters,
-    private readonly answers: GatewayAnswers,
+    private readonly answers: GatewayCredentials,
     private readonly reports: RefundReports,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
@@ -162,9 +163,9 @@ export class RefundSending {
   }
 
   /** Notes that open refunds are sent: from now on they cannot be cancelled. */
-  private async claim(tx: Tx, items: readonly WorkItem[]): Promise<ReadonlyMap<string, Claim>> {
+  private async claim(tx: Tx, items: readonly WorkItem[]): Promise<ReadonlyMap<string, RefundClaim>> {
     const sentTime = Math.floor(this.clock.wall() / 1000);
-    const claims = new Map<string, Claim>();
+    const claims = new Map<string, RefundClaim>();
     for (const refundId of items.map(({ key }) => key).sort()) {
       const refund = await tx.lockIfAny(refunds, { refundId });
       if (refund?.status !== 'created') continue;
@@ -177,7 +178,7 @@ export class RefundSending {
     return claims;
   }
 
-  private async call({ gateway, payment, refund, isRepeat }: Claim): Promise<RefundReport | undefined> {
+  private async call({ gateway, payment, refund, isRepeat }: RefundClaim): Promise<RefundReport | undefined> {
     const adapter = this.adapters.of(gateway.gatewayName);
     if (!adapter) return undefined;
     const account = this.answers.account(gateway);

@@ -7,7 +7,7 @@ import { ownerOf } from '../subscriptions/find.js';
 
 const limits = { users: 20 } as const;
 
-type Found = Out<typeof keySearch>;
+type FoundKeys = Out<typeof keySearch>;
 
 /** search/key_search. Identity finds users; everything else is found here, by index. */
 @Controller()
@@ -18,7 +18,7 @@ export class KeySearch {
   ) {}
 
   @Handle(keySearch)
-  async search({ searchKey }: In<typeof keySearch>, caller: Caller): Promise<Found> {
+  async search({ searchKey }: In<typeof keySearch>, caller: Caller): Promise<FoundKeys> {
     const key = searchKey.trim();
     const [{ named, others }, found] = await Promise.all([
       this.questions.ask(usersByKey, { key, most: limits.users }, caller),
@@ -33,14 +33,14 @@ export class KeySearch {
   }
 }
 
-interface Documents {
-  named: Found['precisionMatchObject'];
+interface FoundDocuments {
+  named: FoundKeys['precisionMatchObject'];
   invoices: Invoice[];
   /** Users of what was found. */
   users: User[];
 }
 
-async function documentsFor(reader: Reader, key: string): Promise<Documents> {
+async function documentsFor(reader: Reader, key: string): Promise<FoundDocuments> {
   const other = (await moneyNamed(reader, key)) ?? (await ownerOf(reader, key));
   const invoices = await invoicesNamed(reader, other ? other.invoiceId : key);
   const userIds = [...invoices.map(({ userId }) => userId), ...(other ? [other.userId] : [])];
@@ -48,11 +48,11 @@ async function documentsFor(reader: Reader, key: string): Promise<Documents> {
   if (other) return { named: { type: other.type, id: key, data: {} }, invoices, users };
   // the digits of a number may be those of an invoice and of a credit note
   const [only, second] = invoices;
-  const named = only && !second ? { type: typeOf(only), id: only.invoiceId, data: { ...only } } : null;
+  const named = only && !second ? { type: invoiceTypeOf(only), id: only.invoiceId, data: { ...only } } : null;
   return { named, invoices, users };
 }
 
-const typeOf = ({ originalPaymentInvoice }: Invoice) =>
+const invoiceTypeOf = ({ originalPaymentInvoice }: Invoice) =>
   originalPaymentInvoice ? ('creditNote' as const) : ('invoice' as const);
 
 /** The search field over users, invoices, subscriptions, payments and refunds. */

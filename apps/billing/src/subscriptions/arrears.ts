@@ -1,25 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import type { Plan, PlanSnapshot } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
-import type { BillItem } from '../invoices/domain/items.js';
+import type { InvoiceItem } from '../invoices/domain/items.js';
 import type { InvoiceState } from '../invoices/state.js';
 import { samePrice, usagePrice } from '../pricing/usage.js';
-import { chargeIn, type PlanTerms } from '../usage/domain/facts.js';
+import { chargeIn, type PlanTerms } from '../usage/domain/subscription.js';
+import { MeteredSubscriptions, termsOfPlans } from '../usage/metered-subscriptions.js';
 import * as usage from '../usage/rating.js';
-import { planTerms, SubscriptionFacts } from '../usage/subscription-facts.js';
 import type { PeriodRow } from './domain/periods.js';
 import type { Subscription } from './domain/subscription.js';
+import { plansSold } from './domain/subscription.js';
 import { subscriptionPeriods } from './tables.js';
 
 /** Usage as subscriptions bill it: in arrears, on the invoice of the period that begins when it was used up. */
 @Injectable()
 export class Arrears {
-  constructor(private readonly facts: SubscriptionFacts) {}
+  constructor(private readonly facts: MeteredSubscriptions) {}
 
   /** Items for the usage up to a time, the end of a period or one within it, as it is known now. */
-  async items(reader: Reader, sub: Subscription, until: number, of: usage.BilledPart = {}): Promise<BillItem[]> {
+  async items(reader: Reader, sub: Subscription, until: number, of: usage.BilledPart = {}): Promise<InvoiceItem[]> {
     const billed = await this.billed(reader, sub, until, of);
-    return billed ? itemsOf(sub, await usage.linesFor(reader, billed)) : [];
+    return billed ? usageItems(sub, await usage.linesFor(reader, billed)) : [];
   }
 
   /** Locks what `items` reads: no event changes it before the transaction ends. */
@@ -98,23 +99,20 @@ export class Arrears {
   }
 }
 
-/** Plans that are sold now. */
-const plansOf = ({ plan, addons }: Plans): Plan[] =>
-  [plan, ...addons.map(({ addonPlan }) => addonPlan)].filter(one => one !== null);
-
-type Plans = Pick<PlanSnapshot, 'plan' | 'addons'>;
+type PricedPlans = Pick<PlanSnapshot, 'plan' | 'addons'>;
 
 /** True if usage is sold: invoices are made when a period ends, and wait for late events. */
-export const sellsUsage = (snapshot: Plans): boolean => plansOf(snapshot).some(isMetered);
+export const sellsUsage = (snapshot: PricedPlans): boolean => plansSold(snapshot).some(isMetered);
 
-const limitsUsage = (snapshot: Plans): boolean => plansOf(snapshot).some(({ metricLimits }) => metricLimits.length > 0);
+const limitsUsage = (snapshot: PricedPlans): boolean =>
+  plansSold(snapshot).some(({ metricLimits }) => metricLimits.length > 0);
 
 /** True if usage is sold or limited. */
-export const hasUsage = (snapshot: Plans): boolean => sellsUsage(snapshot) || limitsUsage(snapshot);
+export const hasUsage = (snapshot: PricedPlans): boolean => sellsUsage(snapshot) || limitsUsage(snapshot);
 
 /** The metrics whose price a change alters. Their usage up to it is billed at the old price, and counts from zero again. */
-export function repriced(sub: Subscription, after: Subscription): ReadonlySet<number> {
-  const [before, then] = [termsOf(sub), termsOf(after)];
+export function repricedMetrics(sub: Subscription, after: Subscription): ReadonlySet<number> {
+  const [before, then] = [planTermsOf(sub), planTermsOf(after)];
   const ids = [...before, ...then].flatMap(({ charges }) => charges.map(({ metricId }) => metricId));
   const priceIn = (terms: readonly PlanTerms[], metricId: number) => {
     const found = chargeIn(terms, metricId);
@@ -123,38 +121,38 @@ export function repriced(sub: Subscription, after: Subscription): ReadonlySet<nu
   return new Set(ids.filter(id => !samePrice(priceIn(before, id), priceIn(then, id))));
 }
 
-const termsOf = ({ planSnapshot: { plan, addons }, quantity, currency }: Subscription): PlanTerms[] => [
-  ...(plan ? [planTerms(plan, quantity, currency)] : []),
+const planTermsOf = ({ planSnapshot: { plan, addons }, quantity, currency }: Subscription): PlanTerms[] => [
+  ...(plan ? [termsOfPlans(plan, quantity, currency)] : []),
   ...addons
-    .flatMap(({ addonPlan, quantity: of }) => (addonPlan ? [planTerms(addonPlan, of, currency)] : []))
+    .flatMap(({ addonPlan, quantity: of }) => (addonPlan ? [termsOfPlans(addonPlan, of, currency)] : []))
     .sort((a, b) => a.planId - b.planId),
 ];
 
 /** True for an item of usage. */
-export const isUsage = ({ kind }: Pick<BillItem, 'kind'>): boolean => kind === 'metered' || kind === 'lateUsage';
+export const isUsage = ({ kind }: Pick<InvoiceItem, 'kind'>): boolean => kind === 'metered' || kind === 'lateUsage';
 
 const isMetered = (plan: Plan): boolean => plan.metricMeteredCharge.length + plan.metricRecurringCharge.length > 0;
 
 /** The plans of now, and those before the last change: some of their usage may be late. */
-const knownPlans = ({ previousPlan, previousAddons, ...now }: PlanSnapshot): Plan[] => [
-  ...plansOf(now),
-  ...plansOf({ plan: previousPlan, addons: previousAddons }),
+const plansOfSnapshot = ({ previousPlan, previousAddons, ...now }: PlanSnapshot): Plan[] => [
+  ...plansSold(now),
+  ...plansSold({ plan: previousPlan, addons: previousAddons }),
 ];
 
-const itemsOf = ({ planSnapshot }: Subscription, lines: readonly usage.UsageLine[]): BillItem[] =>
+const usageItems = ({ planSnapshot }: Subscription, lines: readonly usage.UsageLine[]): InvoiceItem[] =>
   lines.map(({ metric, planId, start, end, late, quantity, amount, derivation, charge }) => ({
     key: `usage:${metric.id}`,
     kind: late ? 'lateUsage' : 'metered',
     planId,
-    plan: planIn(planSnapshot, planId),
+    plan: snapshotPlan(planSnapshot, planId),
     name: metric.metricName,
     description: `${quantity} × ${metric.metricName}`,
     unitAmount: amount,
     quantity: 1,
-    stretch: { start, end },
+    period: { start, end },
     derivation,
     metricCharge: charge,
   }));
 
-const planIn = (snapshot: PlanSnapshot, planId: number): Plan | null =>
-  knownPlans(snapshot).find(({ id }) => id === planId) ?? null;
+const snapshotPlan = (snapshot: PlanSnapshot, planId: number): Plan | null =>
+  plansOfSnapshot(snapshot).find(({ id }) => id === planId) ?? null;

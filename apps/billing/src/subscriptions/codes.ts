@@ -1,24 +1,24 @@
 import type { createSubscription, In } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import type { Settings } from '../discounts/domain/discount.js';
+import type { DiscountSettings } from '../discounts/domain/discount.js';
 import * as discounts from '../discounts/redemption.js';
-import type { BillDiscount } from '../invoices/domain/items.js';
+import type { InvoiceDiscount } from '../invoices/domain/items.js';
 import { type BoundDiscount, planOf, type Subscription } from './domain/subscription.js';
-import { chosenByNow } from './update-terms.js';
+import { chosenByNow } from './pending-update.js';
 
 // Verbs about one-time codes whose use waits for the first invoice that it can reduce.
 
 /** Locks the discount of a code that waits: discounts are locked before invoices. */
-export const lockWaiting = (tx: Tx, { discount }: Pick<Subscription, 'discount'>): Promise<void> =>
+export const lockReserved = (tx: Tx, { discount }: Pick<Subscription, 'discount'>): Promise<void> =>
   discounts.lockDiscountsOf(tx, { useId: discount?.waitingUseId ?? 0 });
 
 /** Gives back a code that still waits when its subscription ends. */
-export async function giveBackWaiting(tx: Tx, { discount }: Pick<Subscription, 'discount'>): Promise<void> {
-  if (discount && discount.waitingUseId > 0) await discounts.giveBackUse(tx, discount.waitingUseId);
+export async function releaseReserved(tx: Tx, { discount }: Pick<Subscription, 'discount'>): Promise<void> {
+  if (discount && discount.waitingUseId > 0) await discounts.releaseUse(tx, discount.waitingUseId);
 }
 
 /** Lets the code of an invoice that is cancelled wait for the next one; undefined where it has none. */
-export async function waitAgain(tx: Tx, invoice: { invoiceId: string }): Promise<BoundDiscount | undefined> {
+export async function reserveAgain(tx: Tx, invoice: { invoiceId: string }): Promise<BoundDiscount | undefined> {
   const use = await discounts.useOf(tx, invoice);
   if (!use || use.recurring) return undefined;
   const { discountId, code, useId } = use;
@@ -28,7 +28,7 @@ export async function waitAgain(tx: Tx, invoice: { invoiceId: string }): Promise
 
 /**
  * The discount that a subscription is bound to after a change. `chosen` is that of the submit; a code that waits is kept
- * where that is none and the new plan is one of its plans, and given back otherwise.
+ * where that is none and the new plan is one of its plans, and released otherwise.
  */
 export async function boundAfterChange(
   tx: Tx,
@@ -39,18 +39,18 @@ export async function boundAfterChange(
   const useId = waiting?.waitingUseId ?? 0;
   const bound = chosenByNow(chosen, waiting);
   if (!waiting || useId === 0 || bound?.waitingUseId === useId) return bound;
-  if (!bound && (await discounts.survives(tx, waiting.discountId, planOf(after)))) return waiting;
-  await discounts.giveBackUse(tx, useId);
+  if (!bound && (await discounts.appliesToPlan(tx, waiting.discountId, planOf(after)))) return waiting;
+  await discounts.releaseUse(tx, useId);
   return bound;
 }
 
 /** A discount of a request: a code of its own, bound to the subscription. */
 export function externalTerms(
   given: NonNullable<In<typeof createSubscription>['discount']>,
-): Extract<BillDiscount, { is: 'external' }> {
+): Extract<InvoiceDiscount, { is: 'external' }> {
   const { recurring, discountAmount, discountPercentage, cycleLimit, endTime, metadata } = given;
   const fixed = discountAmount > 0;
-  const settings: Partial<Settings> = {
+  const settings: Partial<DiscountSettings> = {
     billingType: recurring ? 'recurring' : 'onetime',
     discountType: fixed ? 'fixedAmount' : 'percentage',
     amount: BigInt(discountAmount),

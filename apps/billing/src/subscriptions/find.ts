@@ -24,7 +24,7 @@ export async function assertOwnSubscription(reader: Reader, subscriptionId: stri
 }
 
 /** The IANA time zone in which a subscription's periods begin; undefined where there is no such subscription. */
-export async function zoneOf(reader: Reader, subscriptionId: string): Promise<string | undefined> {
+export async function timeZoneOf(reader: Reader, subscriptionId: string): Promise<string | undefined> {
   return (await reader.find(subscriptions, { subscriptionId }))?.timeZone;
 }
 

@@ -4,89 +4,90 @@ import { bizType } from '@recur/contracts';
 import { eachItem, type Reader, type Tx, type Work, work } from '@recur/platform';
 import { rechargeFailed, rechargePaid } from '../credits/recharges.js';
 import * as discounts from '../discounts/redemption.js';
-import type { BillReason } from '../invoices/domain/items.js';
+import type { BillingReason } from '../invoices/domain/items.js';
 import { isAwaited } from '../invoices/open-invoices.js';
 import { InvoiceOutcomes, type InvoiceRow } from '../invoices/outcomes.js';
 import type { InvoiceState } from '../invoices/state.js';
 import * as usage from '../usage/rating.js';
 import { settleAddon } from './addons/addons.js';
-import { ChangeEffects } from './change/effects.js';
-import { activate, endUnpaid, markUnderWay } from './create/start.js';
+import { PlanChanges } from './change/plan-changes.js';
+import { activateOnPayment, endNeverPaid, markUnderWay } from './create/first-outcomes.js';
 import { endsWithPeriod } from './domain/renewal.js';
 import { hasEnded, type Subscription } from './domain/subscription.js';
-import type { InvoiceEnd } from './periods.js';
+import { pendingUpdates } from './pending-update.js';
+import type { InvoiceOutcome } from './periods.js';
 import { RenewalOutcomes } from './renewal/renewal-outcomes.js';
-import { Cycle } from './renewal/steps.js';
-import { SubscriptionEndings } from './renewal/termination.js';
+import { Renewals } from './renewal/steps.js';
+import { SubscriptionTermination } from './renewal/termination.js';
 import { keepLimitsOf, NEXT } from './schedule.js';
-import { pendingUpdates, subscriptions } from './tables.js';
+import { subscriptions } from './tables.js';
 import { subscriptionAggregate } from './views.js';
 
 /** An outcome of an invoice, carried out where it comes about; `app` has the providers that do it. */
-type Outcome<E, O = void> = (tx: Tx, of: E, app: ModuleRef) => O | Promise<O>;
+type OutcomeHandler<E, O = void> = (tx: Tx, of: E, app: ModuleRef) => O | Promise<O>;
 
-interface Outcomes<E> {
-  paid?: Outcome<E>;
+interface OutcomeHandlers<E> {
+  paid?: OutcomeHandler<E>;
   /** Unpaid at its deadline. */
-  failed?: Outcome<E>;
-  cancelled?: Outcome<E>;
+  failed?: OutcomeHandler<E>;
+  cancelled?: OutcomeHandler<E>;
   /** After `cancelled`: what it had used has come back. */
-  undone?: Outcome<E>;
+  undone?: OutcomeHandler<E>;
   /** A charge failed; others may follow. */
-  refused?: Outcome<E>;
+  refused?: OutcomeHandler<E>;
   /** The payment was charged back, and what it sells is to end. */
-  reversed?: Outcome<E>;
+  reversed?: OutcomeHandler<E>;
   /** The outcome of its payment is awaited, or no longer. */
-  awaited?: Outcome<E>;
-  decided?: Outcome<E>;
+  awaited?: OutcomeHandler<E>;
+  decided?: OutcomeHandler<E>;
   /** True if it is cancelled at its deadline instead of failing. */
-  lapses?: Outcome<E, boolean>;
+  cancelsWhenOverdue?: OutcomeHandler<E, boolean>;
 }
 
 /** An outcome that a method of a provider carries out. */
-const by =
-  <T, E, O>(type: Type<T>, method: (provider: T, tx: Tx, of: E) => O | Promise<O>): Outcome<E, O> =>
+const via =
+  <T, E, O>(type: Type<T>, method: (provider: T, tx: Tx, of: E) => O | Promise<O>): OutcomeHandler<E, O> =>
   (tx, of, app) =>
     method(app.get(type, { strict: false }), tx, of);
 
-const first: Outcomes<InvoiceEnd> = {
-  paid: activate,
-  failed: (tx, end) => endUnpaid(tx, end, 'fail'),
-  cancelled: (tx, end) => endUnpaid(tx, end, 'cancel'),
+const onFirst: OutcomeHandlers<InvoiceOutcome> = {
+  paid: activateOnPayment,
+  failed: (tx, end) => endNeverPaid(tx, end, 'fail'),
+  cancelled: (tx, end) => endNeverPaid(tx, end, 'cancel'),
   awaited: (tx, end) => markUnderWay(tx, end, true),
   decided: (tx, end) => markUnderWay(tx, end, false),
 };
 
-const renewal: Outcomes<InvoiceEnd> = {
-  paid: by(RenewalOutcomes, (renewals, tx, end) => renewals.paid(tx, end)),
-  failed: by(RenewalOutcomes, (renewals, tx, end) => renewals.failed(tx, end)),
-  refused: by(RenewalOutcomes, (renewals, tx, end) => renewals.refused(tx, end)),
-  cancelled: by(RenewalOutcomes, (renewals, tx, end) => renewals.cancelled(tx, end)),
-  undone: by(RenewalOutcomes, (renewals, tx, end) => renewals.undone(tx, end)),
+const onRenewal: OutcomeHandlers<InvoiceOutcome> = {
+  paid: via(RenewalOutcomes, (renewals, tx, end) => renewals.paid(tx, end)),
+  failed: via(RenewalOutcomes, (renewals, tx, end) => renewals.failed(tx, end)),
+  refused: via(RenewalOutcomes, (renewals, tx, end) => renewals.refused(tx, end)),
+  cancelled: via(RenewalOutcomes, (renewals, tx, end) => renewals.cancelled(tx, end)),
+  undone: via(RenewalOutcomes, (renewals, tx, end) => renewals.undone(tx, end)),
 };
 
-const change: Outcomes<InvoiceEnd> = {
-  paid: by(ChangeEffects, (changes, tx, end) => changes.paid(tx, end)),
-  failed: by(ChangeEffects, (changes, tx, end) => changes.unpaid(tx, end)),
-  cancelled: by(ChangeEffects, (changes, tx, end) => changes.unpaid(tx, end)),
+const onChange: OutcomeHandlers<InvoiceOutcome> = {
+  paid: via(PlanChanges, (changes, tx, end) => changes.paid(tx, end)),
+  failed: via(PlanChanges, (changes, tx, end) => changes.unpaid(tx, end)),
+  cancelled: via(PlanChanges, (changes, tx, end) => changes.unpaid(tx, end)),
   // a change that is not paid in time lapses, and its invoice with it
-  lapses: by(ChangeEffects, (changes, tx, end) => changes.isAwaiting(tx, end)),
+  cancelsWhenOverdue: via(PlanChanges, (changes, tx, end) => changes.isAwaiting(tx, end)),
 };
 
 /** Outcomes of the invoices of a subscription, which is locked, by their reason. A last invoice moves nothing. */
-const ofSubscriptions: Readonly<Record<Exclude<BillReason, 'onetime'>, Outcomes<InvoiceEnd>>> = {
-  create: first,
-  renew: first,
-  cycle: renewal,
-  trialStep: renewal,
-  upgrade: change,
-  downgrade: change,
+const byReason: Readonly<Record<Exclude<BillingReason, 'onetime'>, OutcomeHandlers<InvoiceOutcome>>> = {
+  create: onFirst,
+  renew: onFirst,
+  cycle: onRenewal,
+  trialStep: onRenewal,
+  upgrade: onChange,
+  downgrade: onChange,
   last: {},
   usage: {},
 };
 
 /** Outcomes of the other invoices that sell more than a line, by their bizType. */
-const ofOthers: Readonly<Record<number, Outcomes<InvoiceState>>> = {
+const ofOthers: Readonly<Record<number, OutcomeHandlers<InvoiceState>>> = {
   [bizType.onetime]: {
     paid: (tx, invoice) => settleAddon(tx, invoice, 'paid'),
     failed: (tx, invoice) => settleAddon(tx, invoice, 'expired'),
@@ -101,7 +102,7 @@ const END = 'subscription.end';
 /** Seconds until the next look, while a payment of the subscription is under way. */
 const awaitSeconds = 60;
 
-type PlainOutcome = Exclude<keyof Outcomes<unknown>, 'lapses'>;
+type PlainOutcome = Exclude<keyof OutcomeHandlers<unknown>, 'cancelsWhenOverdue'>;
 
 /** Carries out what the tables above say, and what is the same for all invoices of subscriptions. */
 @Injectable()
@@ -131,31 +132,30 @@ export class SubscriptionOutcomes extends InvoiceOutcomes {
   }
 
   /** Usage that is not paid by the deadline stays billed. */
-  failed(tx: Tx, invoice: InvoiceState): Promise<void> {
-    return this.carryOut('failed', tx, invoice);
+  async failed(tx: Tx, invoice: InvoiceState): Promise<void> {
+    await this.carryOut('failed', tx, invoice);
   }
 
-  /** An invoice that is cancelled gives back the usage that it billed, unless it was the last one. */
+  /** An invoice that is cancelled reopens the usage that it billed, unless it was the last one. */
   async cancelled(tx: Tx, invoice: InvoiceState): Promise<void> {
     const isLast = invoice.billReason === 'last' || invoice.billReason === 'usage';
     if (isOfSubscription(invoice) && !isLast) await usage.reopen(tx, invoice.invoiceId);
     await this.carryOut('cancelled', tx, invoice);
   }
 
-  undone(tx: Tx, invoice: InvoiceState): Promise<void> {
-    return this.carryOut('undone', tx, invoice);
+  async undone(tx: Tx, invoice: InvoiceState): Promise<void> {
+    await this.carryOut('undone', tx, invoice);
   }
 
-  refused(tx: Tx, invoice: InvoiceState): Promise<void> {
-    return this.carryOut('refused', tx, invoice);
+  async refused(tx: Tx, invoice: InvoiceState): Promise<void> {
+    await this.carryOut('refused', tx, invoice);
   }
 
   async underWay(tx: Tx, invoice: InvoiceState, isUnderWay: boolean): Promise<void> {
-    await this.carryOut(isUnderWay ? 'awaited' : 'decided', tx, invoice);
-    if (isUnderWay || !isOfSubscription(invoice)) return;
+    const sub = await this.carryOut(isUnderWay ? 'awaited' : 'decided', tx, invoice);
     // a step of the renewal may have waited for the outcome
-    const sub = await tx.lockIfAny(subscriptionAggregate, invoice.subscriptionId);
-    if (sub && !hasEnded(sub.status) && sub.currentPeriodEnd <= tx.now) tx.schedule(NEXT, sub.subscriptionId, tx.now);
+    if (!isUnderWay && sub && !hasEnded(sub.status) && sub.currentPeriodEnd <= tx.now)
+      tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
 
   async reversed(tx: Tx, invoice: InvoiceState, { keep }: { keep: boolean }): Promise<void> {
@@ -169,13 +169,13 @@ export class SubscriptionOutcomes extends InvoiceOutcomes {
 
   async finish(tx: Tx, { subscriptionId }: InvoiceState): Promise<void> {
     const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
-    await this.app.get(Cycle, { strict: false }).finishNow(tx, sub);
+    await this.app.get(Renewals, { strict: false }).finishNow(tx, sub);
   }
 
-  async lapses(tx: Tx, invoice: InvoiceState): Promise<boolean> {
-    const { lapses } = rowOf(invoice);
-    const end = lapses && (await endOf(tx, invoice));
-    return (end && (await lapses?.(tx, end, this.app))) ?? false;
+  async cancelsWhenOverdue(tx: Tx, invoice: InvoiceState): Promise<boolean> {
+    const decide = handlersOf(invoice).cancelsWhenOverdue;
+    const end = decide && (await endOf(tx, invoice));
+    return end ? decide(tx, end, this.app) : false;
   }
 
   async methodOf(reader: Reader, { subscriptionId }: InvoiceRow): Promise<string> {
@@ -195,10 +195,12 @@ export class SubscriptionOutcomes extends InvoiceOutcomes {
     return isOfSubscription(invoice) && (await isAwaited(tx, invoice.subscriptionId));
   }
 
-  private async carryOut(outcome: PlainOutcome, tx: Tx, invoice: InvoiceState): Promise<void> {
+  /** Returns the subscription that it was carried out on, as it was before; undefined for none. */
+  private async carryOut(outcome: PlainOutcome, tx: Tx, invoice: InvoiceState): Promise<Subscription | undefined> {
     await ofOthers[invoice.bizType]?.[outcome]?.(tx, invoice, this.app);
     const end = isOfSubscription(invoice) ? await endOf(tx, invoice) : undefined;
-    if (end) await rowOf(invoice)[outcome]?.(tx, end, this.app);
+    if (end) await handlersOf(invoice)[outcome]?.(tx, end, this.app);
+    return end?.sub;
   }
 
   /** Ends a subscription whose payment was charged back, once no payment of it is under way. */
@@ -211,17 +213,17 @@ export class SubscriptionOutcomes extends InvoiceOutcomes {
   private async end(tx: Tx, subscriptionId: string, reason: string): Promise<void> {
     const sub = await tx.lockIfAny(subscriptionAggregate, subscriptionId);
     if (!sub || hasEnded(sub.status)) return;
-    await this.app.get(SubscriptionEndings, { strict: false }).end(tx, sub, { move: 'cancel', reason });
+    await this.app.get(SubscriptionTermination, { strict: false }).end(tx, sub, { move: 'cancel', reason });
   }
 }
 
 const isOfSubscription = ({ bizType: type }: Pick<InvoiceRow, 'bizType'>): boolean => type === bizType.subscription;
 
-const rowOf = ({ billReason }: InvoiceState): Outcomes<InvoiceEnd> =>
-  billReason === '' || billReason === 'onetime' ? {} : ofSubscriptions[billReason];
+const handlersOf = ({ billReason }: InvoiceState): OutcomeHandlers<InvoiceOutcome> =>
+  billReason === '' || billReason === 'onetime' ? {} : byReason[billReason];
 
 /** Undefined for a subscription that is being made in this transaction: the command that makes it knows the outcome. */
-async function endOf(tx: Tx, invoice: InvoiceState): Promise<InvoiceEnd | undefined> {
+async function endOf(tx: Tx, invoice: InvoiceState): Promise<InvoiceOutcome | undefined> {
   const sub = await tx.lockIfAny(subscriptionAggregate, invoice.subscriptionId);
   return sub && { invoice, sub };
 }
@@ -229,5 +231,5 @@ async function endOf(tx: Tx, invoice: InvoiceState): Promise<InvoiceEnd | undefi
 /** True while a change waits for its payment: when that comes, the next period's invoice is made again. */
 async function isBeingChanged(tx: Tx, { pendingUpdateId }: Subscription): Promise<boolean> {
   const update = pendingUpdateId === '' ? undefined : await tx.find(pendingUpdates, { pendingUpdateId });
-  return update?.status === 'pending' && update.effectImmediate !== 0;
+  return update?.status === 'pending' && update.effect === 'now';
 }

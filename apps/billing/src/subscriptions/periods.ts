@@ -7,7 +7,7 @@ import { subscriptionPeriods } from './tables.js';
 // Verbs on the period table. The subscription is locked.
 
 /** An invoice of a subscription that ended, with the locked subscription. */
-export interface InvoiceEnd {
+export interface InvoiceOutcome {
   invoice: InvoiceState;
   sub: Subscription;
 }

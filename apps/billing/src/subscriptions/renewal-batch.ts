@@ -2,16 +2,16 @@ import type { Tx } from '@recur/platform';
 import { ownMerchant } from '../customers/merchants.js';
 import type { Gateway } from '../gateways/domain/gateway.js';
 import { allGateways } from '../gateways/gateway-index.js';
-import { type CycleState, stateOf } from './domain/renewal.js';
-import { settingsOf } from './settings.js';
-import { type Settings, subscriptionPeriods, subscriptions } from './tables.js';
+import { type RenewalState, renewalState } from './domain/renewal.js';
+import { subscriptionSettingsOf } from './settings.js';
+import { type SubscriptionSettings, subscriptionPeriods, subscriptions } from './tables.js';
 
 /** Facts of a batch of subscriptions of one merchant, all of them locked. */
-export interface Scene {
-  settings: Settings;
+export interface RenewalBatch {
+  settings: SubscriptionSettings;
   sellerCountryCode: string;
   gateways: ReadonlyMap<number, Gateway>;
-  states: ReadonlyMap<string, CycleState>;
+  states: ReadonlyMap<string, RenewalState>;
 }
 
 /** Subscriptions ($2), in the order in which they are named: that of their ids. */
@@ -24,13 +24,13 @@ const periodsText = `select p.* from unnest($2::text[], $3::bigint[]) s(subscrip
     and start_at >= s.since and state <> 'void' order by start_at offset 0 for update) p`;
 
 /** Locks subscriptions and reads their periods, with one statement each. */
-export async function sceneOf(tx: Tx, subscriptionIds: readonly string[]): Promise<Scene> {
+export async function loadRenewalBatch(tx: Tx, subscriptionIds: readonly string[]): Promise<RenewalBatch> {
   const locked = await tx.lockFound(subscriptions, subscriptionsText, [tx.merchantId, [...subscriptionIds].sort()]);
   const since = locked.map(({ currentPeriodStart }) => currentPeriodStart);
   const ids = locked.map(({ subscriptionId }) => subscriptionId);
   const [periods, settings, merchant, gateways] = await Promise.all([
     tx.lockFound(subscriptionPeriods, periodsText, [tx.merchantId, ids, since]),
-    settingsOf(tx),
+    subscriptionSettingsOf(tx),
     ownMerchant(tx),
     allGateways(tx),
   ]);
@@ -38,6 +38,6 @@ export async function sceneOf(tx: Tx, subscriptionIds: readonly string[]): Promi
     settings,
     sellerCountryCode: merchant.countryCode,
     gateways: new Map(gateways.map(gateway => [gateway.gatewayId, gateway])),
-    states: new Map(locked.map(sub => [sub.subscriptionId, stateOf(sub, periods)])),
+    states: new Map(locked.map(sub => [sub.subscriptionId, renewalState(sub, periods)])),
   };
 }

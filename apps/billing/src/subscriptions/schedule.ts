@@ -19,7 +19,7 @@ export const FINISH = 'subscription.finish';
 export const PRICE_NOTICE = 'subscription.price_notice';
 
 /** Seconds before the end of a period at which the next invoice is made. */
-const leads: Record<IntervalUnit, number> = {
+const leadTimes: Record<IntervalUnit, number> = {
   day: 3600,
   week: DAY_SECONDS,
   month: 3 * DAY_SECONDS,
@@ -28,7 +28,7 @@ const leads: Record<IntervalUnit, number> = {
 
 /** Seconds before the end of its period at which a subscription's next invoice is made: none with usage charges. */
 export function leadOf(sub: Subscription): number {
-  return sellsUsage(sub.planSnapshot) ? 0 : leads[intervalOf(planOf(sub)).unit];
+  return sellsUsage(sub.planSnapshot) ? 0 : leadTimes[intervalOf(planOf(sub)).unit];
 }
 
 /** Schedules the next thing that happens to a subscription, or takes it off the schedule where it has ended. */
@@ -36,19 +36,19 @@ export function scheduleNext(tx: Tx, sub: Subscription): void {
   const { subscriptionId, status } = sub;
   if (status === 'active' || status === 'incomplete') tx.schedule(NEXT, subscriptionId, nextDue(sub));
   else tx.unschedule(NEXT, subscriptionId);
-  scheduleNotice(tx, sub);
+  schedulePriceNotice(tx, sub);
 }
 
 /** Has the notice of a price change looked at again: its time depends on the periods, and on whether it goes on. */
-export function scheduleNotice(tx: Tx, { subscriptionId, priceChanges }: Subscription): void {
+export function schedulePriceNotice(tx: Tx, { subscriptionId, priceChanges }: Subscription): void {
   if (priceChanges.some(isUnannounced)) tx.schedule(PRICE_NOTICE, subscriptionId, tx.now);
 }
 
 /** The second at which the invoice of a subscription's next period is made. */
-export const makeTime = (sub: Subscription): number =>
+export const invoiceTimeOf = (sub: Subscription): number =>
   Math.max(sub.currentPeriodEnd - leadOf(sub), sub.currentPeriodStart);
 
-const nextDue = (sub: Subscription): number => (endsWithPeriod(sub) ? sub.currentPeriodEnd : makeTime(sub));
+const nextDue = (sub: Subscription): number => (endsWithPeriod(sub) ? sub.currentPeriodEnd : invoiceTimeOf(sub));
 
 /** Kind of due work: the limits of an invoice's period are kept, as they are once it is paid; the key is its id. */
 const KEEP_LIMITS = 'usage.snapshot';

@@ -12,7 +12,7 @@ import { type Caller, Db, Handle, type Reader, settings } from '@recur/platform'
 import * as documents from '../invoices/settings.js';
 import * as tax from '../tax/settings.js';
 import type { Subscription } from './domain/subscription.js';
-import { type Settings, subscriptionSettings } from './tables.js';
+import { type SubscriptionSettings, subscriptionSettings } from './tables.js';
 
 type Input = In<typeof updateSubscriptionConfig>;
 
@@ -23,24 +23,26 @@ export class SubscriptionConfigs {
 
   @Handle(getSubscriptionConfig)
   get(_: In<typeof getSubscriptionConfig>, caller: Caller) {
-    return this.db.read(caller, async reader => ({ config: await configOf(reader, await settingsOf(reader)) }));
+    return this.db.read(caller, async reader => ({
+      config: await configOf(reader, await subscriptionSettingsOf(reader)),
+    }));
   }
 
   @Handle(updateSubscriptionConfig)
   update(input: Input, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const before = await configOf(tx, await settingsOf(tx));
-      const changedSettings = await ofSubscriptions.change(tx, changesIn(input));
-      const ofDocuments = await documents.changeSettings(tx, documentChangesIn(input));
+      const before = await configOf(tx, await subscriptionSettingsOf(tx));
+      const changedSettings = await storedSettings.change(tx, changesIn(input));
+      const ofDocuments = await documents.changeInvoiceSettings(tx, documentChangesIn(input));
       const { gatewayVATRule, reverseChargePending = before.reverseChargePending } = input;
-      const rules = gatewayVATRule ? textOf(gatewayVATRule) : before.gatewayVATRule;
+      const rules = gatewayVATRule ? rulesText(gatewayVATRule) : before.gatewayVATRule;
       if (gatewayVATRule && rules !== before.gatewayVATRule) await tax.setGatewayRules(tx, gatewayVATRule);
       if (reverseChargePending !== before.reverseChargePending) {
         await tax.setReverseChargePending(tx, reverseChargePending);
       }
       const changed = {
         ...(await configOf(tx, changedSettings)),
-        ...shownOf(ofDocuments),
+        ...documentSettings(ofDocuments),
         gatewayVATRule: rules,
         reverseChargePending,
       };
@@ -54,7 +56,7 @@ export class SubscriptionConfigs {
 type Stated<T> = { [F in keyof T]?: Exclude<T[F], undefined> };
 
 /** The settings that an input gives. */
-function changesIn(input: Input): Partial<Settings> {
+function changesIn(input: Input): Partial<SubscriptionSettings> {
   const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = input;
   const { firstInvoiceDays, oneTrialPerUser, noticeDays } = input;
   return stated({
@@ -81,14 +83,14 @@ const documentChangesIn = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: 
 const stated = <T extends object>(given: T): Stated<T> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Stated<T>;
 
-const shownOf = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: documents.InvoiceSettings) => ({
+const documentSettings = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: documents.InvoiceSettings) => ({
   showZeroInvoice,
   invoiceEmail,
   keepAfterDispute,
 });
 
 /** The rules as JSON text, their fields in one order whatever the database keeps them in. */
-function textOf(rules: readonly MerchantVatRule[]): string {
+function rulesText(rules: readonly MerchantVatRule[]): string {
   if (rules.length === 0) return '';
   const ordered = rules.map(({ gatewayNames, validCountryCodes, taxPercentage, ignoreVatNumber }) => {
     return { gatewayNames, validCountryCodes, taxPercentage, ignoreVatNumber };
@@ -96,13 +98,13 @@ function textOf(rules: readonly MerchantVatRule[]): string {
   return JSON.stringify(ordered);
 }
 
-async function configOf(reader: Reader, settings: Settings): Promise<SubscriptionConfig> {
-  const { gatewayRules, reverseChargePending } = await tax.settingsOf(reader);
+async function configOf(reader: Reader, settings: SubscriptionSettings): Promise<SubscriptionConfig> {
+  const { gatewayRules, reverseChargePending } = await tax.taxSettingsOf(reader);
   const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = settings;
   const { firstInvoiceDays, oneTrialPerUser, noticeDays } = settings;
   return {
     ...emptyOf(SubscriptionConfig),
-    ...shownOf(await documents.settingsOf(reader)),
+    ...documentSettings(await documents.invoiceSettingsOf(reader)),
     downgradeEffectImmediately,
     upgradeProration,
     timeZone,
@@ -112,7 +114,7 @@ async function configOf(reader: Reader, settings: Settings): Promise<Subscriptio
     noticeDays,
     reverseChargePending,
     invoicePdfGenerate: true,
-    gatewayVATRule: textOf(gatewayRules),
+    gatewayVATRule: rulesText(gatewayRules),
     downgradeNonImmediatelyEffectBeforePeriodEnd: settings.downgradeLeadSeconds,
     incompleteExpireTime: settings.incompleteExpireSeconds,
     tryAutomaticPaymentBeforePeriodEnd: settings.chargeLeadSeconds,
@@ -124,7 +126,7 @@ async function configOf(reader: Reader, settings: Settings): Promise<Subscriptio
 
 const HOUR = 3600;
 
-const ofSubscriptions = settings(subscriptionSettings, {
+const storedSettings = settings(subscriptionSettings, {
   downgradeEffectImmediately: false,
   downgradeLeadSeconds: 0,
   incompleteExpireSeconds: 24 * HOUR,
@@ -141,10 +143,10 @@ const ofSubscriptions = settings(subscriptionSettings, {
 });
 
 /** The subscription settings of the merchant, or the defaults. */
-export const settingsOf = ofSubscriptions.of;
+export const subscriptionSettingsOf = storedSettings.of;
 
 /** Times of automatic charges: those of the plan, else those of the merchant. */
-export function chargeTermsOf({ planSnapshot }: Pick<Subscription, 'planSnapshot'>, settings: Settings) {
+export function chargeTermsOf({ planSnapshot }: Pick<Subscription, 'planSnapshot'>, settings: SubscriptionSettings) {
   const own = planSnapshot.plan?.autoChargeConfig;
   return {
     leadSeconds: own?.autoChargeLeadTime || settings.chargeLeadSeconds,

@@ -1,7 +1,7 @@
 import type { PlanSnapshot } from '@recur/contracts';
-import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
-import type { CarriedLine } from './domain/carried.js';
+import { document, encoded, flag, int, integer, money, oneOf, optionalDocument, table, text } from '@recur/platform';
 import type { StoredItem } from './domain/items.js';
+import type { PendingItem } from './domain/pending-items.js';
 import type { PeriodKind, PeriodRow, PeriodState } from './domain/periods.js';
 import type { PriceEntry } from './domain/price-entry.js';
 import {
@@ -12,8 +12,6 @@ import {
   type SubscriptionStatus,
   subscriptionLifecycle,
 } from './domain/subscription.js';
-
-const among = (values: readonly string[]) => `(${values.map(value => `'${value}'`).join(', ')})`;
 
 export const subscriptions = table<Subscription>('subscriptions', {
   key: ['merchantId', 'subscriptionId'],
@@ -37,7 +35,11 @@ export const subscriptions = table<Subscription>('subscriptions', {
     periodNo: int(),
     currentPeriodStart: integer(),
     currentPeriodEnd: integer(),
-    currentPeriodPaid: integer(),
+    // 1 in its column, as the API says it, where the period is paid
+    unpaidUntil: encoded(integer(), 'current_period_paid', {
+      decode: stored => (stored === 1 ? 0 : stored),
+      encode: until => until || 1,
+    }),
     trialEnd: integer(),
     firstPaidTime: integer(),
     gatewayId: integer(),
@@ -56,7 +58,7 @@ export const subscriptions = table<Subscription>('subscriptions', {
     multiTrial: optionalDocument<MultiTrial>(),
     discount: optionalDocument<BoundDiscount>(),
     // the platform's page reads have a column `carried` of their own
-    carried: { ...document<CarriedLine[]>(), name: 'carried_lines' },
+    carried: { ...document<PendingItem[]>(), name: 'carried_lines' },
     taxPercentage: int(),
     vatNumber: text(),
     countryCode: text(),
@@ -70,7 +72,7 @@ export const subscriptions = table<Subscription>('subscriptions', {
     modifyTime: integer(),
   },
   checks: {
-    subscriptions_status: `status in ${among(subscriptionLifecycle.states)}`,
+    subscriptions_status: oneOf('status', subscriptionLifecycle.states),
     subscriptions_period: 'current_period_end > current_period_start and period_no >= 0',
   },
   indices: {
@@ -78,7 +80,7 @@ export const subscriptions = table<Subscription>('subscriptions', {
     subscriptions_one_live: {
       on: ['merchantId', 'userId', 'productId'],
       unique: true,
-      where: `status in ${among(liveStatuses)}`,
+      where: oneOf('status', liveStatuses),
     },
     // each is imported once
     subscriptions_external: {
@@ -155,7 +157,7 @@ export const subscriptionNotes = table<SubscriptionNoteRow>('subscription_notes'
 });
 
 /** Settings of a merchant's subscriptions; durations are seconds. */
-export interface Settings {
+export interface SubscriptionSettings {
   merchantId: number;
   downgradeEffectImmediately: boolean;
   downgradeLeadSeconds: number;
@@ -173,7 +175,7 @@ export interface Settings {
   noticeDays: number;
 }
 
-export const subscriptionSettings = table<Settings>('subscription_settings', {
+export const subscriptionSettings = table<SubscriptionSettings>('subscription_settings', {
   key: ['merchantId'],
   columns: {
     merchantId: integer(),
@@ -190,108 +192,5 @@ export const subscriptionSettings = table<Settings>('subscription_settings', {
     maxRetries: int(),
     oneTrialPerUser: flag(),
     noticeDays: { ...int(), default: 30 },
-  },
-});
-
-/** A change that was submitted. Times are unix seconds, money minor units. */
-export interface PendingUpdate {
-  merchantId: number;
-  /** `subup_…` */
-  pendingUpdateId: string;
-  version: number;
-  subscriptionId: string;
-  userId: number;
-  status: 'init' | 'pending' | 'finished' | 'cancelled';
-  kind: 'upgrade' | 'downgrade';
-  /** 1 now, 0 at the end of the period. */
-  effectImmediate: number;
-  effectTime: number;
-  prorationDate: number;
-  planId: number;
-  quantity: number;
-  amount: bigint;
-  currency: string;
-  planSnapshot: PlanSnapshot;
-  items: StoredItem[];
-  updatePlanId: number;
-  updateQuantity: number;
-  updateAmount: bigint;
-  updateCurrency: string;
-  updateSnapshot: PlanSnapshot;
-  updateItems: StoredItem[];
-  prorationAmount: bigint;
-  paid: boolean;
-  invoiceId: string;
-  link: string;
-  gatewayId: number;
-  name: string;
-  note: string;
-  /** The member who submitted it; 0 for none. */
-  memberId: number;
-  memberEmail: string;
-  /** Other terms that come into force with it. */
-  terms: Record<string, unknown>;
-  metadata: Record<string, unknown>;
-  createTime: number;
-  modifyTime: number;
-}
-
-export const pendingUpdates = table<PendingUpdate>('subscription_pending_updates', {
-  key: ['merchantId', 'pendingUpdateId'],
-  columns: {
-    merchantId: integer(),
-    pendingUpdateId: text(),
-    version: int(),
-    subscriptionId: text(),
-    userId: integer(),
-    status: text<PendingUpdate['status']>(),
-    kind: text<PendingUpdate['kind']>(),
-    effectImmediate: int(),
-    effectTime: integer(),
-    prorationDate: integer(),
-    planId: integer(),
-    quantity: int(),
-    amount: money(),
-    currency: text(),
-    planSnapshot: document<PlanSnapshot>(),
-    items: document<StoredItem[]>(),
-    updatePlanId: integer(),
-    updateQuantity: int(),
-    updateAmount: money(),
-    updateCurrency: text(),
-    updateSnapshot: document<PlanSnapshot>(),
-    updateItems: document<StoredItem[]>(),
-    prorationAmount: money(),
-    paid: flag(),
-    invoiceId: text(),
-    link: text(),
-    gatewayId: integer(),
-    name: text(),
-    note: text(),
-    memberId: integer(),
-    memberEmail: text(),
-    terms: document<Record<string, unknown>>(),
-    metadata: document<Record<string, unknown>>(),
-    createTime: integer(),
-    modifyTime: integer(),
-  },
-  checks: {
-    subscription_pending_updates_status: `status in ('init', 'pending', 'finished', 'cancelled')`,
-  },
-  indices: {
-    subscription_pending_updates_one: {
-      on: ['merchantId', 'subscriptionId'],
-      unique: true,
-      where: `status in ('init', 'pending')`,
-    },
-    subscription_pending_updates_made: {
-      on: ['merchantId', 'effectTime', 'subscriptionId'],
-      where: `status = 'finished' and effect_immediate = 1`,
-    },
-    subscription_pending_updates_user: {
-      on: ['merchantId', 'userId', 'effectTime', 'subscriptionId'],
-      where: `status = 'finished' and effect_immediate = 1`,
-    },
-    subscription_pending_updates_newest: { on: ['merchantId', 'subscriptionId', 'createTime', 'pendingUpdateId'] },
   },
 });

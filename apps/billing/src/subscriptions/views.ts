@@ -9,7 +9,7 @@ const emptySubscription = contract.emptyOf(contract.Subscription);
 /** A subscription as the API shows it. */
 export function subscriptionView(sub: Subscription): contract.Subscription {
   const { subscriptionId, id, merchantId, userId, productId, planId, quantity, type, currency, timeZone } = sub;
-  const { currentPeriodStart, currentPeriodEnd, currentPeriodPaid, trialEnd, firstPaidTime, gatewayId } = sub;
+  const { currentPeriodStart, currentPeriodEnd, unpaidUntil, trialEnd, firstPaidTime, gatewayId } = sub;
   const { cancelReason, dunningTime, latestInvoiceId, pendingUpdateId, taxPercentage, vatNumber } = sub;
   const { countryCode, metadata, parkedReason, returnUrl, createTime, externalSubscriptionId } = sub;
   return {
@@ -26,7 +26,7 @@ export function subscriptionView(sub: Subscription): contract.Subscription {
     timeZone,
     currentPeriodStart,
     currentPeriodEnd,
-    currentPeriodPaid,
+    currentPeriodPaid: unpaidUntil || 1,
     trialEnd,
     firstPaidTime,
     gatewayId,

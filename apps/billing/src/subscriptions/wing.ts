@@ -1,45 +1,40 @@
 import type { Wing } from '@recur/platform';
 import { InvoiceOutcomes } from '../invoices/outcomes.js';
 import { PlanUpgrades } from '../usage/limits/upgrades.js';
-import { SubscriptionFacts } from '../usage/subscription-facts.js';
+import { MeteredSubscriptions } from '../usage/metered-subscriptions.js';
 import { OnetimeAddons } from './addons/addons.js';
 import { onetimeAddonAggregate, onetimeAddons } from './addons/tables.js';
 import { Arrears } from './arrears.js';
-import { DeferredChanges } from './change/deferred.js';
-import { ChangeEffects } from './change/effects.js';
 import { LimitUpgrades, PendingUpdateReads, PendingUpdates } from './change/pending-updates.js';
+import { PlanChanges } from './change/plan-changes.js';
 import { ChangePreview } from './change/preview.js';
+import { ScheduledChanges } from './change/scheduled-changes.js';
 import { ChangeSubmit } from './change/submit.js';
 import { pendingUpdateAggregate } from './change/views.js';
-import { Cancelling } from './course/cancel.js';
+import { CancelSubscription } from './course/cancel.js';
 import { DueDays, RunningSubscriptions } from './course/course.js';
 import { TrialTime } from './course/trial-time.js';
-import { Others, Subscribing } from './create/create.js';
-import { SubscribingPreview } from './create/preview.js';
-import { Renewing } from './create/renew.js';
-import { FirstPeriods } from './create/start.js';
+import { CreateSubscription, DuplicateSubscriptions } from './create/create.js';
+import { CreatePreview } from './create/preview.js';
+import { RenewSubscription } from './create/renew.js';
+import { SubscriptionStart } from './create/start.js';
 import { SubscriptionImports } from './imports/imports.js';
+import { StoredMeteredSubscriptions } from './metered-subscriptions.js';
 import { SubscriptionOutcomes } from './outcomes.js';
+import { pendingUpdates } from './pending-update.js';
 import { PriceNotices } from './prices/notices.js';
 import { PriceChangeCounts, PriceWalks } from './prices/walk.js';
 import { NextInvoicePreview } from './reads/next-invoice.js';
 import { SubscriptionReads } from './reads/subscriptions.js';
 import { SubscriptionNotes, Timelines } from './reads/timeline.js';
-import { LastDocuments } from './renewal/final-invoice.js';
-import { CycleInvoices } from './renewal/invoices.js';
+import { FinalInvoices } from './renewal/final-invoice.js';
+import { RenewalInvoices } from './renewal/invoices.js';
 import { RenewalOutcomes } from './renewal/renewal-outcomes.js';
-import { Cycle } from './renewal/steps.js';
-import { SubscriptionEndings } from './renewal/termination.js';
+import { Renewals } from './renewal/steps.js';
+import { SubscriptionTermination } from './renewal/termination.js';
 import { InvoiceLimits } from './schedule.js';
 import { SubscriptionConfigs } from './settings.js';
-import {
-  pendingUpdates,
-  subscriptionNotes,
-  subscriptionPeriods,
-  subscriptionSettings,
-  subscriptions,
-} from './tables.js';
-import { StoredSubscriptionFacts } from './usage-facts.js';
+import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './tables.js';
 import { subscriptionAggregate } from './views.js';
 
 /** Subscriptions: begun, renewed, changed, ended. */
@@ -54,14 +49,14 @@ export const subscriptionsWing: Wing = {
     TrialTime,
     RunningSubscriptions,
     DueDays,
-    Renewing,
+    RenewSubscription,
     SubscriptionReads,
     Timelines,
     SubscriptionNotes,
     NextInvoicePreview,
-    Cancelling,
-    Subscribing,
-    SubscribingPreview,
+    CancelSubscription,
+    CreateSubscription,
+    CreatePreview,
     SubscriptionConfigs,
     OnetimeAddons,
     ChangePreview,
@@ -72,26 +67,26 @@ export const subscriptionsWing: Wing = {
   providers: [
     SubscriptionImports,
     SubscriptionOutcomes,
-    Others,
-    SubscriptionEndings,
+    DuplicateSubscriptions,
+    SubscriptionTermination,
     InvoiceLimits,
-    Cycle,
-    CycleInvoices,
+    Renewals,
+    RenewalInvoices,
     RenewalOutcomes,
-    FirstPeriods,
+    SubscriptionStart,
     PriceNotices,
     PriceWalks,
-    ChangeEffects,
-    DeferredChanges,
-    LastDocuments,
+    PlanChanges,
+    ScheduledChanges,
+    FinalInvoices,
     Arrears,
     PendingUpdates,
     { provide: InvoiceOutcomes, useExisting: SubscriptionOutcomes },
     { provide: PlanUpgrades, useClass: LimitUpgrades },
-    { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
+    { provide: MeteredSubscriptions, useClass: StoredMeteredSubscriptions },
   ],
   work: app => [
-    ...app.get(Cycle).works,
+    ...app.get(Renewals).works,
     app.get(InvoiceLimits).work,
     app.get(SubscriptionOutcomes).work,
     app.get(PriceWalks).work,

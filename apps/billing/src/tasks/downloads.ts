@@ -58,7 +58,7 @@ const fileNameOf = ({ task, createTime, format }: TaskRow) =>
 /** Tasks of a merchant that are not done. */
 const limits = { open: 20 } as const;
 
-const open = `select count(*)::integer as count from tasks
+const openCountText = `select count(*)::integer as count from tasks
   where merchant_id = $1 and status in ('queued', 'running')`;
 
 /** Saves a task that work will do; `now` is a time of the machine. Rejects `too_many_tasks`. */
@@ -69,7 +69,7 @@ export async function openTask(
 ): Promise<TaskRow> {
   // requests of the same moment are counted one after the other
   await tx.lockName(`tasks ${tx.merchantId}`);
-  const [row] = await tx.query(open, [tx.merchantId]);
+  const [row] = await tx.query(openCountText, [tx.merchantId]);
   if (Number(row?.count) >= limits.open) throw new Rejected('too_many_tasks');
   const task: TaskRow = {
     merchantId: tx.merchantId,

@@ -48,7 +48,7 @@ export const removing: Work = work(REMOVE_WORK, { time: 'machine', logged: false
 
 /** The jobs that may wait, in all and of a merchant. */
 const limits = { running: 1, waiting: 100, perLine: 50 } as const;
-const thread = { what: 'writes and reads files', jobMs: patient(30_000), heapMb: 384 } as const;
+const fileThread = { what: 'writes and reads files', jobMs: patient(30_000), heapMb: 384 } as const;
 
 /** Writes and reads files in a worker thread, so that no command waits for it. */
 @Injectable()
@@ -57,7 +57,7 @@ export class FileThread implements OnModuleDestroy {
   private readonly thread: JobThread<Job, Done>;
 
   constructor(@Inject(LOG) log: Log) {
-    this.thread = new JobThread(log, { entry: () => new URL('./format/worker.js', import.meta.url), ...thread });
+    this.thread = new JobThread(log, { entry: () => new URL('./format/worker.js', import.meta.url), ...fileThread });
   }
 
   /** The bytes that follow in a file. Rejects `overloaded` where too many wait. */
@@ -91,26 +91,26 @@ function unexpected(): never {
 // /exports/<merchant>/<task>/<unix seconds>.<HMAC-SHA256, base64url>.
 
 /** How long a file can be fetched, and how long it is kept. */
-export const fileLimits = { linkSeconds: 7 * DAY_SECONDS, keptSeconds: 8 * DAY_SECONDS } as const;
+const fileLimits = { linkSeconds: 7 * DAY_SECONDS, keptSeconds: 8 * DAY_SECONDS } as const;
 
-type Linked = Pick<TaskRow, 'merchantId' | 'id' | 'finishTime' | 'parts' | 'linkKey'>;
+type LinkedTask = Pick<TaskRow, 'merchantId' | 'id' | 'finishTime' | 'parts' | 'linkKey'>;
 
 /** The link to the file of a task at a time of the machine; '' before it has ended, where it has none, and when the link is over. */
-export function fileLink(baseUrl: string, task: Linked, now: number): string {
-  return isOpen(task, now) ? `${baseUrl}/exports/${task.merchantId}/${task.id}/${signatureOf(task)}` : '';
+export function fileLink(baseUrl: string, task: LinkedTask, now: number): string {
+  return isOpen(task, now) ? `${baseUrl}/exports/${task.merchantId}/${task.id}/${fileSignature(task)}` : '';
 }
 
 /** True if this last part of a link opens the file of the task at a time of the machine. */
-export function opens(task: Linked, signature: string, now: number): boolean {
+export function opens(task: LinkedTask, signature: string, now: number): boolean {
   if (!isOpen(task, now)) return false;
-  const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(task))];
+  const [given, expected] = [Buffer.from(signature), Buffer.from(fileSignature(task))];
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-const isOpen = ({ finishTime, parts }: Linked, now: number) =>
+const isOpen = ({ finishTime, parts }: LinkedTask, now: number) =>
   finishTime > 0 && parts > 0 && now < finishTime + fileLimits.linkSeconds;
 
-function signatureOf({ merchantId, id, finishTime, linkKey }: Linked): string {
+function fileSignature({ merchantId, id, finishTime, linkKey }: LinkedTask): string {
   const until = finishTime + fileLimits.linkSeconds;
   const text = `export link v1\n${merchantId}\n${id}\n${until}`;
   return `${until}.${createHmac('sha256', linkKey).update(text).digest('base64url')}`;

@@ -60,7 +60,7 @@ export function taskView(task: TaskRow, downloadUrl: string): Task {
   };
 }
 
-export function templateView(template: ExportTemplateRow): ExportTemplate {
+export function exportTemplateView(template: ExportTemplateRow): ExportTemplate {
   const { id, merchantId, memberId, task, name, payload, columns, format, createTime } = template;
   return {
     templateId: id,
@@ -84,11 +84,11 @@ const lasting: readonly string[] = ['invalid_parameters', 'discount_not_found'];
 /** Why a task ends; undefined where it is tried again. */
 export function finalReason(error: unknown, isLastAttempt: boolean, otherwise: string): string | undefined {
   if (error instanceof Lasting) return error.message;
-  if (error instanceof Rejected && lasting.includes(error.slug)) return wordsOf(error);
+  if (error instanceof Rejected && lasting.includes(error.slug)) return refusalText(error);
   if (!isLastAttempt) return undefined;
-  return error instanceof Rejected ? wordsOf(error) : otherwise;
+  return error instanceof Rejected ? refusalText(error) : otherwise;
 }
 
 /** The message of a refusal, with what is wrong with each field. */
-const wordsOf = ({ slug, message, issues }: Rejected): string =>
+const refusalText = ({ slug, message, issues }: Rejected): string =>
   [message || errors[slug].message, ...issues.map(issue => issue.message)].join(': ');

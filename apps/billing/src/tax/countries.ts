@@ -5,18 +5,18 @@ import { type Caller, Db, Handle } from '@recur/platform';
 import { percentageOf } from '../pricing/tax.js';
 import { type Country, countries } from './data/countries.js';
 import type { CountryRate } from './domain/decision.js';
-import { settingsOf } from './settings.js';
+import { taxSettingsOf } from './settings.js';
 import { addressCandidates } from './us-places.js';
 
 /** Countries and US addresses: answered from embedded tables. */
 @Controller()
-export class Places {
+export class Countries {
   constructor(private readonly db: Db) {}
 
   @Handle(listVatCountries)
   countries(_: In<typeof listVatCountries>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const { vatGateway } = await settingsOf(reader);
+      const { vatGateway } = await taxSettingsOf(reader);
       const vatCountryList = allCountries().map(({ code, id, name, eu = false }): VatCountryRate => {
         const ratePpm = standardRate(code, reader.now);
         return {
@@ -62,20 +62,20 @@ export function statedCountry(text: string, path: string): string {
   return countryCode;
 }
 
-const parsed = new Map<string, readonly CountryRate[]>();
+const ratesByCountry = new Map<string, readonly CountryRate[]>();
 
 /** Standard rates of VAT or GST of the country with the times from which they apply; none if it levies no such tax. */
-export function ratesOf(countryCode: string): readonly CountryRate[] {
+export function countryRatesOf(countryCode: string): readonly CountryRate[] {
   const { rates } = byCode.get(countryCode) ?? {};
   if (rates === undefined) return [];
-  const known = parsed.get(countryCode) ?? rates.split(' ').map(entry => rateIn(countryCode, entry));
-  parsed.set(countryCode, known);
+  const known = ratesByCountry.get(countryCode) ?? rates.split(' ').map(entry => rateIn(countryCode, entry));
+  ratesByCountry.set(countryCode, known);
   return known;
 }
 
 /** Standard rate in force at a time, in parts per million; undefined if the country levies no VAT or GST. */
 export const standardRate = (countryCode: string, at: number): number | undefined =>
-  ratesOf(countryCode).findLast(({ from }) => from <= at)?.ratePpm;
+  countryRatesOf(countryCode).findLast(({ from }) => from <= at)?.ratePpm;
 
 /** Reads `2025-08-01:210000`. A day begins at midnight UTC. */
 function rateIn(countryCode: string, entry: string): CountryRate {

@@ -2,7 +2,7 @@ import { type User, type UsVatConfig, userType } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
 import { findUser } from '../customers/users.js';
-import { ratesOf } from './countries.js';
+import { countryRatesOf } from './countries.js';
 import {
   decideTax,
   type RequestedTax,
@@ -12,7 +12,7 @@ import {
   type UsRate,
   type UsTaxConfig,
 } from './domain/decision.js';
-import { ruleOf, settingsOf } from './settings.js';
+import { gatewayRuleOf, taxSettingsOf } from './settings.js';
 import { taxExemptions, usTaxRates } from './tables.js';
 import { placeOfZip, stateCode } from './us-places.js';
 import { parseVatNumber } from './vat-number.js';
@@ -30,7 +30,7 @@ export interface TaxParties {
 }
 
 /** Everything about a sale that a rate depends on, but the tax point. */
-export interface TaxFacts {
+export interface TaxContext {
   seller: TaxSeller;
   buyer: TaxBuyer;
   merchantUs: UsTaxConfig;
@@ -52,29 +52,29 @@ export interface TaxItem {
 
 /** Rate, category, jurisdiction, source and reason of one item; for several items, load the facts once. */
 export const decide = async (reader: Reader, request: TaxParties & TaxItem): Promise<TaxDecision> =>
-  rateOf(await taxFacts(reader, request), request);
+  decideRate(await loadTaxContext(reader, request), request);
 
 /**
  * Loads the facts of a sale. Throws Rejected `user_not_found` for a user without a copy: commands check the buyer first,
  * which asks identity.
  */
-export async function taxFacts(reader: Reader, parties: TaxParties): Promise<TaxFacts> {
+export async function loadTaxContext(reader: Reader, parties: TaxParties): Promise<TaxContext> {
   const { userId } = parties;
   const [settings, user, exemption] = await Promise.all([
-    settingsOf(reader),
+    taxSettingsOf(reader),
     userId === 0 ? undefined : findUser(reader, { userId }),
     userId === 0 ? undefined : reader.find(taxExemptions, { userId }),
   ]);
   if (userId !== 0 && !user) throw new Rejected('user_not_found');
-  const buyer = buyerOf(user?.data, parties);
+  const buyer = taxBuyer(user?.data, parties);
   const [vatNumber, usRates] = await Promise.all([
-    vatNumberOf(reader, parties.vatNumber || (user?.data.vATNumber ?? '')),
+    vatNumberAnswer(reader, parties.vatNumber || (user?.data.vATNumber ?? '')),
     buyer.countryCode === 'US' ? reader.all(usTaxRates, { state: buyer.state }) : [],
   ]);
   return {
     seller: {
       countryCode: parties.sellerCountryCode.toUpperCase(),
-      gatewayRules: settings.gatewayRules.map(ruleOf),
+      gatewayRules: settings.gatewayRules.map(gatewayRuleOf),
       reverseChargePending: settings.reverseChargePending,
     },
     buyer: { ...buyer, ...(exemption && { exemption }), ...(vatNumber && { vatNumber }) },
@@ -85,7 +85,7 @@ export async function taxFacts(reader: Reader, parties: TaxParties): Promise<Tax
 }
 
 /** Decides the rate of an item. */
-export function rateOf(facts: TaxFacts, { requested, gatewayName, plan, product, at }: TaxItem): TaxDecision {
+export function decideRate(facts: TaxContext, { requested, gatewayName, plan, product, at }: TaxItem): TaxDecision {
   const own = [plan, product].find(config => config?.active);
   // a product with sales tax switched on that names no places of its own is taxed where the merchant has nexus
   const us =
@@ -95,13 +95,13 @@ export function rateOf(facts: TaxFacts, { requested, gatewayName, plan, product,
     ...(requested && { requested }),
     gatewayName,
     product: us ? { us } : {},
-    countryRates: ratesOf(facts.buyer.countryCode),
+    countryRates: countryRatesOf(facts.buyer.countryCode),
     at,
   });
 }
 
 /** To be called when a document is finished: a number that it relies on without an answer of VIES is checked daily. */
-export async function followUp(tx: Tx, { buyer }: TaxFacts, decisions: readonly TaxDecision[]): Promise<void> {
+export async function followUp(tx: Tx, { buyer }: TaxContext, decisions: readonly TaxDecision[]): Promise<void> {
   if (buyer.vatNumber && decisions.some(({ pending }) => pending)) await markPending(tx, buyer.vatNumber.number);
 }
 
@@ -111,7 +111,7 @@ function usConfig(nexusAddresses: UsVatConfig['nexusAddresses']): UsTaxConfig {
   return { active: nexusStates.length > 0, nexusStates };
 }
 
-function buyerOf(user: User | undefined, { vatCountryCode, vatNumber }: TaxParties): TaxBuyer {
+function taxBuyer(user: User | undefined, { vatCountryCode, vatNumber }: TaxParties): TaxBuyer {
   const countryCode = (vatCountryCode || (user?.countryCode ?? '')).toUpperCase();
   const zip = user?.zipCode.trim() ?? '';
   const state = stateCode(user?.state ?? '') ?? placeOfZip(zip)?.state ?? '';
@@ -119,7 +119,7 @@ function buyerOf(user: User | undefined, { vatCountryCode, vatNumber }: TaxParti
   return { business, countryCode, ...(countryCode === 'US' ? { state, zip } : { state: '', zip: '' }) };
 }
 
-async function vatNumberOf(reader: Reader, text: string): Promise<TaxBuyer['vatNumber']> {
+async function vatNumberAnswer(reader: Reader, text: string): Promise<TaxBuyer['vatNumber']> {
   if (text === '') return undefined;
   const { number, wellFormed } = await parseVatNumber(text);
   const answer = await answerAbout(reader, number);

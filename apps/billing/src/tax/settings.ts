@@ -11,10 +11,13 @@ const ofTaxes = settings(taxSettings, {
 });
 
 /** The tax settings of the merchant, or the defaults. */
-export const settingsOf = ofTaxes.of;
+export const taxSettingsOf = ofTaxes.of;
 
 /** Changes tax settings under their row lock. The caller writes the log entry. */
-export async function changeSettings(tx: Tx, change: Partial<Omit<TaxSettings, 'merchantId'>>): Promise<TaxSettings> {
+export async function changeTaxSettings(
+  tx: Tx,
+  change: Partial<Omit<TaxSettings, 'merchantId'>>,
+): Promise<TaxSettings> {
   const changed = await ofTaxes.change(tx, change);
   // the row is saved without a change too: it is what commands that replace other rows of the merchant lock
   tx.save(taxSettings, changed);
@@ -23,14 +26,14 @@ export async function changeSettings(tx: Tx, change: Partial<Omit<TaxSettings, '
 
 /** Sets the merchant's rates by gateway and country (`gatewayVATRule` of the subscription config). */
 export const setGatewayRules = (tx: Tx, gatewayRules: MerchantVatRule[]): Promise<TaxSettings> =>
-  changeSettings(tx, { gatewayRules });
+  changeTaxSettings(tx, { gatewayRules });
 
 /** Sets whether reverse charge applies to well-formed numbers that VIES has not confirmed (`reverseChargePending`). */
 export const setReverseChargePending = (tx: Tx, reverseChargePending: boolean): Promise<TaxSettings> =>
-  changeSettings(tx, { reverseChargePending });
+  changeTaxSettings(tx, { reverseChargePending });
 
 /** A rule as the decision takes it: its lists are texts separated by commas on the wire, countries in any case. */
-export function ruleOf({ gatewayNames, validCountryCodes, ...rule }: MerchantVatRule): GatewayTaxRule {
+export function gatewayRuleOf({ gatewayNames, validCountryCodes, ...rule }: MerchantVatRule): GatewayTaxRule {
   return { ...rule, gatewayNames: listIn(gatewayNames), countryCodes: listIn(validCountryCodes.toUpperCase()) };
 }
 

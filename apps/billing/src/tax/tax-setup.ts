@@ -12,7 +12,7 @@ import {
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { findUser } from '../customers/users.js';
-import { changeSettings } from './settings.js';
+import { changeTaxSettings } from './settings.js';
 import { taxExemptions, type UsTaxRate, usTaxRates } from './tables.js';
 import { stateCode } from './us-places.js';
 import { parseVatNumber } from './vat-number.js';
@@ -26,7 +26,7 @@ export class TaxSetup {
   async setupGateway({ gatewayName, data, IsDefault }: In<typeof setupVatGateway>, caller: Caller) {
     const requester = data.trim() === '' ? '' : await ownNumber(data);
     return this.db.write(caller, async tx => {
-      await changeSettings(tx, { vatGateway: { name: gatewayName, requester, isDefault: IsDefault } });
+      await changeTaxSettings(tx, { vatGateway: { name: gatewayName, requester, isDefault: IsDefault } });
       tx.log(`VatGateway(${gatewayName})`, 'Setup');
       return { data: requester };
     });
@@ -40,7 +40,7 @@ export class TaxSetup {
       return { ...address, countryCode: 'US', state, verified: false };
     });
     return this.db.write(caller, async tx => {
-      await changeSettings(tx, { nexusAddresses });
+      await changeTaxSettings(tx, { nexusAddresses });
       tx.log('Tax(nexus)', 'Update');
       return { nexusAddresses };
     });
@@ -52,9 +52,9 @@ export class TaxSetup {
     assertDistinct(rates);
     return this.db.write(caller, async tx => {
       // the row lock lets one command at a time replace the rates
-      await changeSettings(tx, {});
+      await changeTaxSettings(tx, {});
       await tx.run('delete from us_tax_rates where merchant_id = $1', [tx.merchantId]);
-      for (const rate of rates) tx.save(usTaxRates, rowOf(rate, tx.merchantId));
+      for (const rate of rates) tx.save(usTaxRates, taxRateRow(rate, tx.merchantId));
       tx.log('Tax(us_rates)', 'Update');
       return { rates };
     });
@@ -111,7 +111,7 @@ function assertDistinct(rates: readonly UsRate[]): void {
   });
 }
 
-const rowOf = ({ from, to, ...rate }: UsRate, merchantId: number): UsTaxRate => ({
+const taxRateRow = ({ from, to, ...rate }: UsRate, merchantId: number): UsTaxRate => ({
   ...rate,
   merchantId,
   fromTime: from,

@@ -34,9 +34,9 @@ export const placesOfCity = (city: string, state: string): readonly UsPlace[] =>
   places().byCity.get(`${state} ${cityKey(city)}`) ?? [];
 
 /** True if two names of a city are the same but for spelling: case, punctuation, abbreviations, well-known nicknames. */
-export const isSameCity = (a: string, b: string): boolean => cityKey(a) === cityKey(b);
+const isSameCity = (a: string, b: string): boolean => cityKey(a) === cityKey(b);
 
-const words: Readonly<Record<string, string>> = {
+const streetWords: Readonly<Record<string, string>> = {
   st: 'saint',
   ste: 'sainte',
   ft: 'fort',
@@ -75,17 +75,17 @@ function cityKey(city: string): string {
     .trim();
   const key = plain
     .split(' ')
-    .map(word => words[word] ?? word)
+    .map(word => streetWords[word] ?? word)
     .join(' ');
   return nicknames[key] ?? key;
 }
 
-let parsed: Places | undefined;
+let loadedPlaces: Places | undefined;
 
 /** The table is parsed when it is first used: most processes never need it. */
 function places(): Places {
-  parsed ??= parse();
-  return parsed;
+  loadedPlaces ??= parse();
+  return loadedPlaces;
 }
 
 function parse(): Places {

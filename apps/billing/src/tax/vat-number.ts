@@ -14,16 +14,16 @@ export interface ParsedNumber {
 }
 
 type Library = typeof import('stdnum').stdnum;
-let loaded: Library | undefined;
+let loadedLibrary: Library | undefined;
 
 /** The library takes a fifth of a second to load, and most processes never check a number. */
 async function library(): Promise<Library> {
-  loaded ??= (await import('stdnum')).stdnum;
-  return loaded;
+  loadedLibrary ??= (await import('stdnum')).stdnum;
+  return loadedLibrary;
 }
 
 /** The library's name of the VAT number of each prefix. */
-const kinds: Readonly<Record<string, string>> = {
+const vatKinds: Readonly<Record<string, string>> = {
   AT: 'uid',
   BE: 'vat',
   BG: 'vat',
@@ -60,14 +60,14 @@ const outsideVies = new Set(['GB', 'IS', 'NO']);
 const countryOf: Readonly<Record<string, string>> = { EL: 'GR', XI: 'GB' };
 
 /** A VAT number in capitals, without what people write between its characters. */
-export const normalised = (text: string): string => text.toUpperCase().replace(/[\s.\-/_]+/g, '');
+const normalised = (text: string): string => text.toUpperCase().replace(/[\s.\-/_]+/g, '');
 
 /** Checks the format and checksum of a VAT number with the prefix of its country. */
 export async function parseVatNumber(text: string): Promise<ParsedNumber> {
   const number = normalised(text);
   // Greece's ISO code is often written in place of its prefix
   const prefix = (/^[A-Z]{2}/.exec(number)?.[0] ?? '').replace('GR', 'EL');
-  const kind = kinds[prefix];
+  const kind = vatKinds[prefix];
   const countryCode = countryOf[prefix] ?? prefix;
   const parsed = { prefix, countryCode, inVies: kind !== undefined && !outsideVies.has(prefix) };
   if (kind === undefined) {

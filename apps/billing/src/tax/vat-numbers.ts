@@ -15,7 +15,7 @@ import {
   type Work,
   type WorkItem,
 } from '@recur/platform';
-import { settingsOf } from './settings.js';
+import { taxSettingsOf } from './settings.js';
 import { type VatNumber, type VatNumberCheck, vatNumberChecks, vatNumbers } from './tables.js';
 import { type ParsedNumber, parseVatNumber } from './vat-number.js';
 import { Vies, type ViesAnswer, type ViesNumber } from './vies.js';
@@ -24,7 +24,7 @@ import { Vies, type ViesAnswer, type ViesNumber } from './vies.js';
 const RECHECK = 'tax.recheck';
 
 /** How long an answer of VIES counts, in seconds. */
-export const answerCountsSeconds = 90 * DAY_SECONDS;
+const answerCountsSeconds = 90 * DAY_SECONDS;
 
 export const vatNumberAggregate = aggregate({
   name: 'vat_number',
@@ -101,9 +101,12 @@ export class VatNumbers {
   async ask(merchantId: number, parsed: ParsedNumber): Promise<ViesAnswer | undefined> {
     if (!this.asks(parsed)) return undefined;
     const { vatGateway } = await this.db.read(systemCaller(merchantId, 'vies', Number.POSITIVE_INFINITY), reader =>
-      settingsOf(reader),
+      taxSettingsOf(reader),
     );
-    return this.vies.check(partsOf(parsed.number), vatGateway?.requester ? partsOf(vatGateway.requester) : undefined);
+    return this.vies.check(
+      viesParts(parsed.number),
+      vatGateway?.requester ? viesParts(vatGateway.requester) : undefined,
+    );
   }
 
   /**
@@ -158,7 +161,7 @@ export class VatNumbers {
   }
 }
 
-const partsOf = (number: string): ViesNumber => ({ prefix: number.slice(0, 2), local: number.slice(2) });
+const viesParts = (number: string): ViesNumber => ({ prefix: number.slice(0, 2), local: number.slice(2) });
 
 type Checked = Omit<VatNumberCheck, 'merchantId' | 'id' | 'createTime'>;
 

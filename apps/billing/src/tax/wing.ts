@@ -1,6 +1,6 @@
 import { CONFIG, type Wing } from '@recur/platform';
 import type { Config } from '../config.js';
-import { Places } from './countries.js';
+import { Countries } from './countries.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tables.js';
 import { TaxSetup } from './tax-setup.js';
 import { VatNumberOperations, VatNumbers, vatNumberAggregate } from './vat-numbers.js';
@@ -10,7 +10,7 @@ import { Vies } from './vies.js';
 export const taxWing: Wing = {
   tables: [taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
   aggregates: { vat_number: vatNumberAggregate },
-  controllers: [Places, TaxSetup, VatNumberOperations],
+  controllers: [Countries, TaxSetup, VatNumberOperations],
   providers: [VatNumbers, { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] }],
   work: app => [app.get(VatNumbers).work],
 };

@@ -15,7 +15,7 @@ import { clockAggregate, stepped, testClocks } from './clock.js';
 
 /**
  * `workerMs`: one item of work walks this long, well within its lease, before it is scheduled again. Short, because only
- * then its attempts are counted anew: an item whose workers are killed again and again would be parked half-way.
+ * then its attempts are counted again: an item whose workers are killed again and again would be parked half-way.
  */
 const limits = { workerMs: 1_000, leaseSeconds: 120, pauseMs: 50 } as const;
 

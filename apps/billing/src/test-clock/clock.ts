@@ -32,7 +32,7 @@ export const unmoved = (merchantId: number): TestClock => ({
 });
 
 /** Where an advance goes, in unix seconds. Throws Rejected `invalid_parameters` for the past, and for too far ahead. */
-export function targetOf({ seconds, to }: { seconds?: number; to?: number }, now: number): number {
+export function advanceTarget({ seconds, to }: { seconds?: number; to?: number }, now: number): number {
   const target = to ?? now + (seconds ?? 0);
   if (target < now) throw invalid('/to', `is before the clock's time, ${now}: a clock is never moved back`);
   if (target - now > clockLimits.advanceSeconds)

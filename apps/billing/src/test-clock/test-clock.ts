@@ -4,7 +4,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Reader } from '@recur/platform';
 import type { Config } from '../config.js';
 import { ADVANCE_WORK, ClockAdvance } from './advance.js';
-import { beginAdvance, clockAggregate, targetOf, testClocks, unmoved } from './clock.js';
+import { advanceTarget, beginAdvance, clockAggregate, testClocks, unmoved } from './clock.js';
 
 /** `answerMs`: a call waits this long for the end of its advance. */
 const limits = { answerMs: 3_000, workerAfterSeconds: 5 } as const;
@@ -30,7 +30,7 @@ export class TestClocks {
       tx.onConflict('test_clocks_pkey', 'again');
       const before = (await tx.lockIfAny(clockAggregate, {})) ?? unmoved(tx.merchantId);
       if (before.askedBy === askedBy) return {};
-      tx.save(testClocks, beginAdvance(before, targetOf(input, tx.now), askedBy));
+      tx.save(testClocks, beginAdvance(before, advanceTarget(input, tx.now), askedBy));
       // after this call has ended, if it leaves anything
       tx.schedule(ADVANCE_WORK, '', Math.floor(this.clock.wall() / 1000) + limits.workerAfterSeconds);
       tx.log('TestClock', 'Advance');

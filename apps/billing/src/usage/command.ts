@@ -5,10 +5,10 @@ import { Rejected } from '@recur/kernel';
 import { type Reader, systemCaller } from '@recur/platform';
 import { shownValue } from './billable-usage.js';
 import { countersOf } from './counters.js';
-import { aggregationOf, eventTimes, isLimit, kindOf } from './domain/counter.js';
-import type { UsageSubscription } from './domain/facts.js';
+import { aggregationOf, eventTimes, isLimit, metricKindOf } from './domain/counter.js';
+import type { UsageSubscription } from './domain/subscription.js';
 import { uniqueCounts, uniqueKey } from './events/keys.js';
-import { count, counterAt, type Placed, placing, totalOf } from './events/recorder.js';
+import { type AssignedEvent, assignEvent, count, counterAt, limitTotal } from './events/recorder.js';
 import type { Incoming } from './events/resolve.js';
 import { UsageMending } from './mending.js';
 import type { Compared } from './recounts.js';
@@ -30,7 +30,7 @@ export async function usage(app: INestApplicationContext, words: readonly string
   const caller = systemCaller(merchantId, randomUUID(), Number.POSITIVE_INFINITY);
   const right = await app.get(UsageMending).mend(caller, compared => {
     mended++;
-    process.stdout.write(`${line(compared)}\n`);
+    process.stdout.write(`${textLine(compared)}\n`);
   });
   process.stdout.write(`Counters mended: ${mended}. Counters that were right: ${right}.\n`);
   return 0;
@@ -48,32 +48,32 @@ function merchantIn(words: readonly string[]): number | undefined {
   }
 }
 
-function line({ counter, exact }: Compared): string {
+function textLine({ counter, exact }: Compared): string {
   const { subscriptionId, metricId, startAt, events, used, closed } = counter;
   const from = new Date(startAt * 1000).toISOString().replace('.000', '');
   const what = `${subscriptionId}, metric ${metricId} from ${from}`;
   return `${what}${closed ? ', billed' : ''}: ${used} of ${events} events is now ${exact.used} of ${exact.events}.`;
 }
 
-type Of = { incoming: Pick<Incoming, 'metric'> };
+type MetricOnly = { incoming: Pick<Incoming, 'metric'> };
 
 const nowhere = { currentValue: 0, isLimited: false, totalLimit: 0, left: 0, periodEnd: 0 } as const;
 
 /** Counts an event as the recorder would, in a counter that is not kept. A blank unique id stands for a new one. */
 export async function checked(reader: Reader, incoming: Incoming, subscriptions: readonly UsageSubscription[]) {
-  const placed = placing(incoming, subscriptions, reader.now);
-  if (placed instanceof Rejected) return { allowed: false, reason: placed.slug, ...nowhere };
-  const { period, at } = placed;
+  const assigned = assignEvent(incoming, subscriptions, reader.now);
+  if (assigned instanceof Rejected) return { allowed: false, reason: assigned.slug, ...nowhere };
+  const { period, at } = assigned;
   const { metric, value, uniqueId } = incoming;
-  const { counter, shown } = await standing(reader, placed);
+  const { counter, shown } = await standing(reader, assigned);
   const isLimited = isLimit(metric);
   const [currentValue, isNew] = await Promise.all([
     isLimited ? counter.used : shown(),
     isNewIn(reader, counter, incoming),
   ]);
   const event = { id: Number.MAX_SAFE_INTEGER, eventTime: at, value, uniqueId };
-  const isTaken = count(placed, { ...counter }, event, isNew) !== undefined;
-  const total = totalOf(placed, counter);
+  const isTaken = count(assigned, { ...counter }, event, isNew) !== undefined;
+  const total = limitTotal(assigned, counter);
   return {
     allowed: isTaken,
     reason: isTaken ? '' : 'usage_limit_exceeded',
@@ -86,14 +86,17 @@ export async function checked(reader: Reader, incoming: Incoming, subscriptions:
 }
 
 /** The counter of an event, and how to get the value that it shows. */
-export async function standing(reader: Reader, placed: Pick<Placed, 'subscription' | 'period' | 'at'> & Of) {
-  const { subscription, incoming } = placed;
+export async function standing(
+  reader: Reader,
+  assigned: Pick<AssignedEvent, 'subscription' | 'period' | 'at'> & MetricOnly,
+) {
+  const { subscription, incoming } = assigned;
   const { metric } = incoming;
   const pair = { subscriptionId: subscription.subscriptionId, metricId: metric.id };
   // a recurring charge counts on over all periods
-  const since = kindOf(metric) === 'chargeRecurring' ? 0 : reader.now - eventTimes.lateSeconds;
+  const since = metricKindOf(metric) === 'chargeRecurring' ? 0 : reader.now - eventTimes.lateSeconds;
   const there = await countersOf(reader, [pair], since);
-  const { counter } = counterAt(placed, reader.merchantId, there);
+  const { counter } = counterAt(assigned, reader.merchantId, there);
   return { counter, shown: () => shownValue(reader, metric, counter, there, subscription) };
 }
 

@@ -23,7 +23,7 @@ const createText = `insert into usage_counters (merchant_id, subscription_id, me
   from unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]) r
   on conflict do nothing`;
 
-const values = (pairs: readonly Pair[], since: number) => [
+const counterValues = (pairs: readonly Pair[], since: number) => [
   pairs.map(({ subscriptionId }) => subscriptionId),
   pairs.map(({ metricId }) => metricId),
   since,
@@ -32,14 +32,14 @@ const values = (pairs: readonly Pair[], since: number) => [
 /** Locks the counters of these metrics that reach beyond `since`, in the order in which all lock them. */
 export async function lockCounters(tx: Tx, pairs: readonly Pair[], since: number): Promise<Counter[]> {
   if (pairs.length === 0) return [];
-  const rows = await tx.run(`${ofPairs} for update of c`, [tx.merchantId, ...values(pairs, since)]);
+  const rows = await tx.run(`${ofPairs} for update of c`, [tx.merchantId, ...counterValues(pairs, since)]);
   return rows.map(row => hydrate(counters, row));
 }
 
 /** The same counters, without locks. */
 export async function countersOf(reader: Reader, pairs: readonly Pair[], since: number): Promise<Counter[]> {
   if (pairs.length === 0) return [];
-  const rows = await reader.query(ofPairs, [reader.merchantId, ...values(pairs, since)]);
+  const rows = await reader.query(ofPairs, [reader.merchantId, ...counterValues(pairs, since)]);
   return rows.map(row => hydrate(counters, row));
 }
 
@@ -48,7 +48,7 @@ const chargedText = `select exists(select 1 from usage_counters c
   from unnest($2::text[]) with ordinality asked(id, n) order by n`;
 
 /** True if usage of a subscription was ever counted of a metric that is charged. */
-export const isCharged = (reader: Reader, subscriptionId: string): Promise<boolean> =>
+export const chargesUsage = (reader: Reader, subscriptionId: string): Promise<boolean> =>
   reader.jointly('charged', subscriptionId, async ids => {
     const rows = await reader.query(chargedText, [reader.merchantId, ids]);
     return rows.map(({ charged }) => charged === true);
@@ -57,7 +57,7 @@ export const isCharged = (reader: Reader, subscriptionId: string): Promise<boole
 /** Makes counters that are not there yet, without locking those that are. */
 export async function createCounters(tx: Tx, made: readonly Counter[]): Promise<void> {
   if (made.length === 0) return;
-  const sorted = [...made].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+  const sorted = [...made].sort((one, other) => (counterKey(one) < counterKey(other) ? -1 : 1));
   const column = <K extends keyof Counter>(name: K) => sorted.map(counter => counter[name]);
   await tx.run(createText, [
     tx.merchantId,
@@ -71,7 +71,7 @@ export async function createCounters(tx: Tx, made: readonly Counter[]): Promise<
   ]);
 }
 
-/** A counter of a stretch in which nothing was counted yet. */
+/** A counter of an interval in which nothing was counted yet. */
 export const emptyCounter = (
   { subscriptionId, metricId }: Pair,
   { start, end }: Bounds,
@@ -98,7 +98,7 @@ export const emptyCounter = (
 });
 
 export const pairKey = ({ subscriptionId, metricId }: Pair) => `${subscriptionId} ${metricId}`;
-export const keyOf = (counter: Pair & { startAt: number }) => `${pairKey(counter)} ${counter.startAt}`;
+export const counterKey = (counter: Pair & { startAt: number }) => `${pairKey(counter)} ${counter.startAt}`;
 
 /** Distinct pairs, in any order. */
 export const pairsIn = (of: readonly Pair[]): Pair[] => [...new Map(of.map(pair => [pairKey(pair), pair])).values()];

@@ -1,9 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { type Caller, Db, type Tx } from '@recur/platform';
 import { metricsById } from '../customers/catalog.js';
-import { keyOf } from './counters.js';
-import { scheduleNotice } from './notices.js';
-import { adoptEvents, type Compared, comparison, logDifference, rebuildUniques, scheduleRecount } from './recounts.js';
+import { counterKey } from './counters.js';
+import { scheduleUsageNotice } from './notices.js';
+import {
+  type Compared,
+  comparison,
+  logDifference,
+  reassignEvents,
+  rebuildUniques,
+  scheduleRecount,
+} from './recounts.js';
 import { counters } from './tables.js';
 
 const keysText = `select subscription_id, metric_id, start_at from usage_counters where merchant_id = $1
@@ -35,7 +42,7 @@ export class UsageMending {
       for (const row of rows) {
         const [metricId, startAt] = [Number(row.metric_id), Number(row.start_at)];
         after = { subscriptionId: String(row.subscription_id), metricId, startAt };
-        const compared = await this.one({ ...caller, requestId: `${caller.requestId} ${keyOf(after)}` }, after);
+        const compared = await this.one({ ...caller, requestId: `${caller.requestId} ${counterKey(after)}` }, after);
         if (compared?.agrees) right++;
         else if (compared) mended(compared);
       }
@@ -60,10 +67,10 @@ export class UsageMending {
 
 async function setRight(tx: Tx, compared: Compared): Promise<void> {
   const { counter, exact } = compared;
-  await adoptEvents(tx, counter);
+  await reassignEvents(tx, counter);
   await rebuildUniques(tx, counter);
   const mended = { ...counter, ...exact, version: counter.version + 1 };
-  tx.save(counters, scheduleNotice(tx, mended));
+  tx.save(counters, scheduleUsageNotice(tx, mended));
   scheduleRecount(tx, mended);
   logDifference(tx, [compared], 'Mended');
 }

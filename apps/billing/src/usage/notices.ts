@@ -4,18 +4,18 @@ import { aggregate, type EventSource, eachItem, type Tx, type Work, type WorkIte
 import { metricsById } from '../customers/catalog.js';
 import { alertsDue, limitOf } from './domain/billing.js';
 import { type Counter, isLimit } from './domain/counter.js';
+import { MeteredSubscriptions } from './metered-subscriptions.js';
 import { scheduleRecount } from './recounts.js';
-import { SubscriptionFacts } from './subscription-facts.js';
 import { counters, type Notice, notices } from './tables.js';
 
 /** The kind of work that emits user.metric.update; its key is `<userId>-<metricId>`. */
-export const NOTICE_WORK = 'usage.notice';
+const NOTICE_WORK = 'usage.notice';
 
 export const userMetricAggregate: EventSource<'user.metric.update', Notice, Notice, contract.UserMetricUpdate> =
   aggregate({ name: 'userMetric', title: 'UserMetric', events: contract.events, table: notices, key: 'noticeId' });
 
 /** The counter, with its next notice scheduled: at most one a second for a user's metric. */
-export function scheduleNotice(tx: Tx, counter: Counter): Counter {
+export function scheduleUsageNotice(tx: Tx, counter: Counter): Counter {
   if (counter.noticeDue) return counter;
   tx.schedule(NOTICE_WORK, `${counter.userId}-${counter.metricId}`, Math.max(tx.now, counter.noticeAt + 1));
   return { ...counter, noticeDue: true };
@@ -30,7 +30,7 @@ export class UsageNotices {
     eachItem((tx, item) => this.notify(tx, item)),
   );
 
-  constructor(private readonly facts: SubscriptionFacts) {}
+  constructor(private readonly facts: MeteredSubscriptions) {}
 
   private async notify(tx: Tx, { key }: WorkItem): Promise<void> {
     const [userId = 0, metricId = 0] = key.split('-').map(Number);

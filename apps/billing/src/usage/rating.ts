@@ -6,24 +6,24 @@ import {
 } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
 import type { Derivation } from '../pricing/explain.js';
-import { stepsOf, usageDerivation, usagePrice } from '../pricing/usage.js';
+import { pricedSteps, usageDerivation, usagePrice } from '../pricing/usage.js';
 import {
-  type Billed,
-  chargedStretches,
+  type BilledUntil,
+  chargedIntervals,
   chargeMetrics,
   countersOfSubscription,
   type DueCounter,
   dueCounters,
-  keptPrice,
+  priceAtClose,
 } from './billable-usage.js';
-import { createCounters, keyOf, lockCounters } from './counters.js';
+import { counterKey, createCounters, lockCounters } from './counters.js';
 import type { Counter } from './domain/counter.js';
-import { countersWithout, cutAt, reopenCounters } from './splits.js';
+import { countersWithout, endCounterAt, reopenBilled } from './splits.js';
 import { type Billing, billings, counters } from './tables.js';
 import { priceView, stepView } from './views.js';
 
-export type { Billed, BilledPart } from './billable-usage.js';
-export { isCharged } from './counters.js';
+export type { BilledPart, BilledUntil as Billed } from './billable-usage.js';
+export { chargesUsage as isCharged } from './counters.js';
 export { unbilledIds } from './domain/billing.js';
 export { carryOver } from './limits/carry-over.js';
 export { type MovedFor, movePeriodEnd, takeSnapshot } from './limits/period-end.js';
@@ -40,7 +40,7 @@ export { type MovedFor, movePeriodEnd, takeSnapshot } from './limits/period-end.
 //   takeSnapshot(tx, …)                 snapshots.ts: limits as they are when an invoice is paid
 //
 // A period without a change of price is closed once, at its end or grace (until = period.end). A change at t that changes
-// a price closes with until = t under the old terms; the next event begins a stretch from t. Usage lines carry the tax
+// a price closes with until = t under the old terms; the next event begins an interval from t. Usage lines carry the tax
 // point `end − 1`. Late lines and corrections come after the period's own and are not discountable.
 
 /** A usage line of an invoice. Amounts are net, in minor units of the subscription's currency. */
@@ -60,15 +60,15 @@ export interface UsageLine {
 const emptyCharge = emptyOf(Shape);
 
 /** Lines of an invoice of the period up to `until`: the period's usage, then late usage of periods that were billed. */
-export async function linesFor(reader: Reader, billed: Billed): Promise<UsageLine[]> {
+export async function linesFor(reader: Reader, billed: BilledUntil): Promise<UsageLine[]> {
   const { subscription, replaced = '' } = billed;
   const known = await countersOfSubscription(reader, subscription.subscriptionId);
   const there = replaced === '' ? known : await countersWithout(reader, known, replaced);
-  return (await dueCounters(reader, billed, there)).map(due => lineOf(due, billed.until));
+  return (await dueCounters(reader, billed, there)).map(due => usageLineOf(due, billed.until));
 }
 
 /** Locks what `linesFor` reads. */
-export async function lock(tx: Tx, billed: Billed): Promise<void> {
+export async function lock(tx: Tx, billed: BilledUntil): Promise<void> {
   await lockedForClose(tx, billed);
 }
 
@@ -76,34 +76,34 @@ export async function lock(tx: Tx, billed: Billed): Promise<void> {
  * Bills the period's usage up to `until`, and what is late, on an invoice. From then on the counters of that time are
  * closed: what arrives for them is late usage. They are written at once, since the same transaction may bill more.
  */
-export async function close(tx: Tx, billed: Billed, invoiceId: string): Promise<void> {
+export async function close(tx: Tx, billed: BilledUntil, invoiceId: string): Promise<void> {
   const there = await lockedForClose(tx, billed);
   const due = await dueCounters(tx, billed, there);
-  const byKey = new Map(due.map(each => [keyOf(each.counter), each]));
+  const byKey = new Map(due.map(each => [counterKey(each.counter), each]));
   const closed = new Map<string, Counter>();
   // without a price it stays open until the period is over: a change may give it one
   const isWhole = !billed.metricIds && billed.until === billed.period.end;
   for (const metric of await chargeMetrics(tx, billed, there)) {
     const own = there.filter(({ metricId }) => metricId === metric.id);
-    for (const { counter } of chargedStretches(billed, metric, own)) {
-      if (counter.closed || (isWhole && !keptPrice(counter, billed.subscription))) continue;
-      const of = byKey.get(keyOf(counter));
+    for (const { counter } of chargedIntervals(billed, metric, own)) {
+      if (counter.closed || (isWhole && !priceAtClose(counter, billed.subscription))) continue;
+      const of = byKey.get(counterKey(counter));
       // without usage too, so that a cancelled invoice opens it again
       tx.save(billings, billingOf(tx, invoiceId, counter, of, !billed.isLasting && billed.until < counter.endAt));
-      closed.set(keyOf(counter), billedCounter(await cutAt(tx, metric, counter, billed), of));
+      closed.set(counterKey(counter), billedCounter(await endCounterAt(tx, metric, counter, billed), of));
     }
   }
   for (const each of due.filter(({ late, counter }) => late || counter.startAt < billed.period.start)) {
     tx.save(billings, billingOf(tx, invoiceId, each.counter, each, false));
-    closed.set(keyOf(each.counter), billedCounter({ ...each.counter, price: each.kept }, each));
+    closed.set(counterKey(each.counter), billedCounter({ ...each.counter, price: each.kept }, each));
   }
   const free = billed.metricIds ? [] : await unpriced(tx, billed, there);
-  for (const counter of free) if (!closed.has(keyOf(counter))) closed.set(keyOf(counter), counter);
+  for (const counter of free) if (!closed.has(counterKey(counter))) closed.set(counterKey(counter), counter);
   await tx.upsert(counters, [...closed.values()]);
 }
 
 /** Counters of earlier periods in which a charge had no price, closed: they stay free. */
-async function unpriced(tx: Tx, billed: Billed, there: readonly Counter[]): Promise<Counter[]> {
+async function unpriced(tx: Tx, billed: BilledUntil, there: readonly Counter[]): Promise<Counter[]> {
   const charged = new Set((await chargeMetrics(tx, billed, there)).map(({ id }) => id));
   return there
     .filter(({ closed, startAt }) => !closed && startAt < billed.period.start)
@@ -115,17 +115,17 @@ async function unpriced(tx: Tx, billed: Billed, there: readonly Counter[]): Prom
 export async function reopen(tx: Tx, invoiceId: string): Promise<void> {
   const billed = await tx.all(billings, { invoiceId });
   if (billed.length === 0) return;
-  await reopenCounters(tx, billed);
+  await reopenBilled(tx, billed);
   await tx.run('delete from usage_billings where merchant_id = $1 and invoice_id = $2', [tx.merchantId, invoiceId]);
 }
 
-/** Locks the counters of a subscription, and makes those of its stretches in which nothing was counted. */
-async function lockedForClose(tx: Tx, billed: Billed) {
+/** Locks the counters of a subscription, and makes those of its intervals in which nothing was counted. */
+async function lockedForClose(tx: Tx, billed: BilledUntil) {
   const { subscriptionId } = billed.subscription;
   const known = await countersOfSubscription(tx, subscriptionId);
   const metrics = await chargeMetrics(tx, billed, known);
   const missing = metrics.flatMap(metric =>
-    chargedStretches(
+    chargedIntervals(
       billed,
       metric,
       known.filter(({ metricId }) => metricId === metric.id),
@@ -165,7 +165,7 @@ const billedCounter = (counter: Counter, due: DueCounter | undefined): Counter =
   version: counter.version + 1,
 });
 
-function lineOf({ metric, counter, kept, due, late }: DueCounter, until: number): UsageLine {
+function usageLineOf({ metric, counter, kept, due, late }: DueCounter, until: number): UsageLine {
   const price = usagePrice(kept.charge, kept.planId);
   const end = late ? counter.endAt : Math.min(counter.endAt, until);
   return {
@@ -187,7 +187,7 @@ function lineOf({ metric, counter, kept, due, late }: DueCounter, until: number)
       minEventId: counter.minEventId,
       chargePricing: priceView(kept),
       totalChargeAmount: Number(due.amount),
-      lines: stepsOf(price, due.value).map(stepView),
+      lines: pricedSteps(price, due.value).map(stepView),
     },
   };
 }

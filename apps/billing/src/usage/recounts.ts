@@ -14,13 +14,13 @@ import {
 } from '@recur/platform';
 import { Counter as Series } from 'prom-client';
 import { metricsById } from '../customers/catalog.js';
-import { keyOf } from './counters.js';
+import { counterKey } from './counters.js';
 import type { Aggregation, Tally } from './domain/aggregation.js';
 import { aggregationOf, type Counter } from './domain/counter.js';
 import { counters } from './tables.js';
 
 /** The kind of work that compares counters with their events; its key is `<subscriptionId> <metricId> <periodStart>`. */
-export const RECOUNT_WORK = 'usage.recount';
+const RECOUNT_WORK = 'usage.recount';
 
 const differences = new Series({
   name: 'recur_usage_recount_differences_total',
@@ -74,7 +74,10 @@ export class UsageRecounts {
         counted: { events: `${events}`, used: `${used}` },
         exact: { events: `${exact.events}`, used: `${exact.used}` },
       };
-      this.log.error({ merchantId, counter: keyOf(counter), ...tallies }, 'a usage counter differs from its events');
+      this.log.error(
+        { merchantId, counter: counterKey(counter), ...tallies },
+        'a usage counter differs from its events',
+      );
     }
     tx.onCommit(() => differences.inc(differing.length));
     logDifference(tx, differing, 'Differs');
@@ -118,13 +121,13 @@ export function logDifference(tx: Tx, differing: readonly Compared[], word: 'Dif
   tx.log(`Metric(${metricId})`, `Counter${word}(${parts.join('; ')})`, { userId, subscriptionId });
 }
 
-/** A stretch of a metric's events of one subscription. */
-export type Stretch = Pick<Counter, 'subscriptionId' | 'metricId' | 'userId' | 'startAt' | 'endAt'>;
+/** An interval of a metric's events of one subscription. */
+export type CounterWindow = Pick<Counter, 'subscriptionId' | 'metricId' | 'userId' | 'startAt' | 'endAt'>;
 
 const within = 'user_id = $2 and metric_id = $3 and subscription_id = $4 and event_time >= $5 and event_time < $6';
-const live = `from usage_events where merchant_id = $1 and ${within} and deleted_time = 0`;
+const liveEvents = `from usage_events where merchant_id = $1 and ${within} and deleted_time = 0`;
 
-const valuesOf = ({ merchantId }: Reader, { userId, metricId, subscriptionId, startAt, endAt }: Stretch) => [
+const valuesOf = ({ merchantId }: Reader, { userId, metricId, subscriptionId, startAt, endAt }: CounterWindow) => [
   merchantId,
   userId,
   metricId,
@@ -133,7 +136,7 @@ const valuesOf = ({ merchantId }: Reader, { userId, metricId, subscriptionId, st
   endAt,
 ];
 
-const values: Readonly<Record<Aggregation, string>> = {
+const valueTexts: Readonly<Record<Aggregation, string>> = {
   count: 'count(*)',
   countUnique: 'count(distinct unique_id)',
   sum: 'coalesce(sum(value), 0)',
@@ -146,12 +149,12 @@ export interface Recount extends Tally {
   maxEventId: number;
 }
 
-/** The exact tally of a stretch, from its events. Its cost grows with their number. */
-export async function recount(reader: Reader, aggregation: Aggregation, stretch: Stretch): Promise<Recount> {
-  const of = valuesOf(reader, stretch);
+/** The exact tally of an interval, from its events. Its cost grows with their number. */
+export async function recount(reader: Reader, aggregation: Aggregation, period: CounterWindow): Promise<Recount> {
+  const of = valuesOf(reader, period);
   await reader.query(`select set_config('statement_timeout', '60000', true)`, []);
   const [row] = await reader.query(
-    `select count(*) as events, ${values[aggregation]} as used, coalesce(min(id), 0) as first, coalesce(max(id), 0) as last ${live}`,
+    `select count(*) as events, ${valueTexts[aggregation]} as used, coalesce(min(id), 0) as first, coalesce(max(id), 0) as last ${liveEvents}`,
     of,
   );
   const tally = {
@@ -164,36 +167,36 @@ export async function recount(reader: Reader, aggregation: Aggregation, stretch:
   };
   if (aggregation !== 'latest') return tally;
   const [last] = await reader.query(
-    `select value, event_time, id ${live} order by event_time desc, id desc limit 1`,
+    `select value, event_time, id ${liveEvents} order by event_time desc, id desc limit 1`,
     of,
   );
   if (!last) return tally;
   return { ...tally, used: BigInt(String(last.value)), latestTime: Number(last.event_time), latestId: Number(last.id) };
 }
 
-const exactUniques = `select unique_id, count(*) as events ${live} and unique_id <> '' group by unique_id`;
+const exactUniques = `select unique_id, count(*) as events ${liveEvents} and unique_id <> '' group by unique_id`;
 
 /** True if the unique ids that are kept of a counter are not those of its events. */
-export async function uniquesDiffer(reader: Reader, stretch: Stretch): Promise<boolean> {
+async function uniquesDiffer(reader: Reader, period: CounterWindow): Promise<boolean> {
   const rows = await reader.query(
     `select from (select unique_id, events from usage_uniques where merchant_id = $1 and subscription_id = $4
          and metric_id = $3 and start_at = $5 and events <> 0) kept full join (${exactUniques}) exact using (unique_id)
        where kept.events is distinct from exact.events limit 1`,
-    valuesOf(reader, stretch),
+    valuesOf(reader, period),
   );
   return rows.length > 0;
 }
 
 /** Gives the events of a locked counter's time to it, where they name another one. */
-export const adoptEvents = (tx: Tx, stretch: Stretch) =>
+export const reassignEvents = (tx: Tx, period: CounterWindow) =>
   tx.run(
     `update usage_events set counter_start = $5 where merchant_id = $1 and ${within} and counter_start <> $5`,
-    valuesOf(tx, stretch),
+    valuesOf(tx, period),
   );
 
 /** Keeps the unique ids of a locked counter's events in place of what was kept; none for a metric without such. */
-export async function rebuildUniques(tx: Tx, stretch: Stretch): Promise<void> {
-  const { subscriptionId, metricId, startAt, endAt } = stretch;
+export async function rebuildUniques(tx: Tx, period: CounterWindow): Promise<void> {
+  const { subscriptionId, metricId, startAt, endAt } = period;
   await tx.run(
     `delete from usage_uniques where merchant_id = $1 and subscription_id = $2 and metric_id = $3
        and start_at >= $4 and start_at < $5`,
@@ -202,6 +205,6 @@ export async function rebuildUniques(tx: Tx, stretch: Stretch): Promise<void> {
   await tx.run(
     `insert into usage_uniques (merchant_id, subscription_id, metric_id, start_at, unique_id, events)
        select $1, $4, $3, $5, unique_id, events from (${exactUniques}) exact`,
-    valuesOf(tx, stretch),
+    valuesOf(tx, period),
   );
 }

@@ -1,17 +1,17 @@
 import type { MerchantMetric } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
 import { metricsById } from '../customers/catalog.js';
-import { type Billed, keptPrice, usedUntil } from './billable-usage.js';
-import { createCounters, emptyCounter, keyOf, lockCounters, pairKey, pairsIn } from './counters.js';
+import { type BilledUntil, priceAtClose, usageBefore } from './billable-usage.js';
+import { counterKey, createCounters, emptyCounter, lockCounters, pairKey, pairsIn } from './counters.js';
 import { aggregationOf, type Counter } from './domain/counter.js';
-import { adoptEvents, rebuildUniques, recount } from './recounts.js';
+import { reassignEvents, rebuildUniques, recount } from './recounts.js';
 import { type Billing, billings, counters } from './tables.js';
 
 /**
  * Gives what was counted from the start of `rest` on to a counter of its own, `rest`; returns the counter without it. With
  * `keepsEmpty` it is made also where nothing was counted.
  */
-export async function splitAt(
+export async function splitCounter(
   tx: Tx,
   metric: MerchantMetric,
   counter: Counter,
@@ -23,13 +23,13 @@ export async function splitAt(
   const cut = { ...counter, endAt: start };
   const tail = await recount(tx, aggregation, { ...counter, startAt: start });
   if (tail.events === 0n && !keepsEmpty) return cut;
-  const head = await usedUntil(tx, aggregation, counter, start);
+  const head = await usageBefore(tx, aggregation, counter, start);
   const { merchantId, userId, version, noticeAt, noticeDue } = counter;
   const made = emptyCounter(counter, { start, end }, { merchantId, userId, periodStart, periodEnd });
   await createCounters(tx, [made]);
   if (tail.events === 0n) return cut;
   await tx.upsert(counters, [{ ...made, ...tail, version: version + 1, noticeAt, noticeDue }]);
-  await adoptEvents(tx, made);
+  await reassignEvents(tx, made);
   if (aggregation === 'countUnique') {
     await rebuildUniques(tx, cut);
     await rebuildUniques(tx, made);
@@ -62,12 +62,17 @@ const othersText = `select metric_id, start_at from usage_billings where merchan
  * The counter as it is closed, with its price. Where it reaches beyond `until`, it ends there, and what was counted from
  * then on becomes a counter of its own.
  */
-export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, billed: Billed): Promise<Counter> {
+export async function endCounterAt(
+  tx: Tx,
+  metric: MerchantMetric,
+  counter: Counter,
+  billed: BilledUntil,
+): Promise<Counter> {
   const { subscription, until } = billed;
-  const price = keptPrice(counter, subscription) ?? null;
+  const price = priceAtClose(counter, subscription) ?? null;
   if (counter.endAt <= until) return { ...counter, price };
   // an empty rest bounds the head too, should what it was cut for not come
-  const head = await splitAt(tx, metric, counter, { ...counter, startAt: until }, { keepsEmpty: true });
+  const head = await splitCounter(tx, metric, counter, { ...counter, startAt: until }, { keepsEmpty: true });
   return { ...head, price };
 }
 
@@ -75,9 +80,9 @@ export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, bi
  * Takes billings back. A counter that no other document has billed is open again; one that was cut by a change which did
  * not come is joined with what followed it.
  */
-export async function reopenCounters(tx: Tx, billed: readonly Billing[]): Promise<void> {
+export async function reopenBilled(tx: Tx, billed: readonly Billing[]): Promise<void> {
   const pairs = pairsIn(billed);
-  const locked = new Map((await lockCounters(tx, pairs, 0)).map(counter => [keyOf(counter), counter]));
+  const locked = new Map((await lockCounters(tx, pairs, 0)).map(counter => [counterKey(counter), counter]));
   const isBilledElsewhere = await billedElsewhere(tx, billed);
   const metrics = await metricsById(
     tx,
@@ -85,26 +90,26 @@ export async function reopenCounters(tx: Tx, billed: readonly Billing[]): Promis
   );
   const opened: Counter[] = [];
   for (const billing of billed) {
-    const counter = locked.get(keyOf(billing));
+    const counter = locked.get(counterKey(billing));
     const metric = metrics.get(billing.metricId);
-    if (!counter || !metric) throw new Error(`no counter ${keyOf(billing)}`);
+    if (!counter || !metric) throw new Error(`no counter ${counterKey(billing)}`);
     const isOpen = !isBilledElsewhere(billing);
     const back = { ...unbilled(counter, billing, isOpen), version: counter.version + 1 };
     const next = [...locked.values()].find(one => pairKey(one) === pairKey(counter) && one.startAt === counter.endAt);
     const joined = isOpen && billing.cut ? await join(tx, metric, back, next) : back;
     opened.push(joined);
   }
-  // at once: what bills the usage anew may be made in the same transaction
+  // at once: what bills the usage again may be made in the same transaction
   await tx.upsert(counters, opened);
 }
 
 /** Counters as they are without the billings of an invoice, which opens or joins none. */
 export async function countersWithout(reader: Reader, there: readonly Counter[], invoiceId: string) {
   const billed = await reader.all(billings, { invoiceId });
-  const byKey = new Map(billed.map(billing => [keyOf(billing), billing]));
+  const byKey = new Map(billed.map(billing => [counterKey(billing), billing]));
   const isBilledElsewhere = await billedElsewhere(reader, billed);
   return there.map(counter => {
-    const billing = byKey.get(keyOf(counter));
+    const billing = byKey.get(counterKey(counter));
     return billing ? unbilled(counter, billing, !isBilledElsewhere(billing)) : counter;
   });
 }
@@ -129,7 +134,7 @@ async function join(tx: Tx, metric: MerchantMetric, counter: Counter, next: Coun
   if (next?.periodStart !== counter.periodStart) return { ...counter, endAt: counter.periodEnd };
   const whole = { ...counter, endAt: next.endAt };
   await tx.run(dropCounter, [tx.merchantId, next.subscriptionId, next.metricId, next.startAt]);
-  await adoptEvents(tx, whole);
+  await reassignEvents(tx, whole);
   const aggregation = aggregationOf(metric);
   if (aggregation === 'countUnique') await rebuildUniques(tx, whole);
   return { ...whole, ...(await recount(tx, aggregation, whole)), version: Math.max(counter.version, next.version) + 1 };

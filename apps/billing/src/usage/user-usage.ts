@@ -12,34 +12,34 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
 import { assertMetric, metricsByCode } from '../customers/catalog.js';
 import { assertUser, findUser, type UserKey, usersById } from '../customers/users.js';
-import { priceOf, stepsOf, usagePrice } from '../pricing/usage.js';
-import { chargedStretches, chargeMetrics, countersOfSubscription, shownValue } from './billable-usage.js';
+import { pricedSteps, usageAmount, usagePrice } from '../pricing/usage.js';
+import { chargedIntervals, chargeMetrics, countersOfSubscription, shownValue } from './billable-usage.js';
 import { checked, standing } from './command.js';
-import { isLimit, kindOf, place, priceFor } from './domain/counter.js';
-import type { UsagePeriod, UsageSubscription } from './domain/facts.js';
+import { assignPeriod, isLimit, metricKindOf, priceFor } from './domain/counter.js';
+import type { UsagePeriod, UsageSubscription } from './domain/subscription.js';
 import { resolve } from './events/resolve.js';
 import { limitStats } from './limits/carry-over.js';
-import { SubscriptionFacts } from './subscription-facts.js';
+import { MeteredSubscriptions } from './metered-subscriptions.js';
 import { priceView, stepView, tierView } from './views.js';
 
-const empty = emptyOf(UserMetric);
+const emptyMetric = emptyOf(UserMetric);
 
 /** Usage as it stands. Read from counters: the cost does not grow with events. */
 @Controller()
 export class UserUsage {
   constructor(
     private readonly db: Db,
-    private readonly facts: SubscriptionFacts,
+    private readonly facts: MeteredSubscriptions,
   ) {}
 
   @Handle(usageCurrentValue)
   async current(input: In<typeof usageCurrentValue>, caller: Caller) {
-    await this.refreshed(caller, keyOf(input), input.metricCode);
+    await this.refreshed(caller, statKey(input), input.metricCode);
     return this.db.read(caller, async reader => {
-      const user = await findUser(reader, keyOf(input));
+      const user = await findUser(reader, statKey(input));
       const metric = (await metricsByCode(reader, [input.metricCode])).get(input.metricCode);
       if (!user || !metric) throw new Rejected(user ? 'metric_not_found' : 'user_not_found');
-      const found = place(await this.eligible(reader, user.id, input.productId), {
+      const found = assignPeriod(await this.eligible(reader, user.id, input.productId), {
         metricId: metric.id,
         at: reader.now,
         now: reader.now,
@@ -79,9 +79,9 @@ export class UserUsage {
 
   @Handle(userUsage)
   async ofUser(input: In<typeof userUsage>, caller: Caller) {
-    await this.refreshed(caller, keyOf(input));
+    await this.refreshed(caller, statKey(input));
     return this.db.read(caller, async reader => {
-      const user = await findUser(reader, keyOf(input));
+      const user = await findUser(reader, statKey(input));
       if (!user) throw new Rejected('user_not_found');
       const living = (await this.eligible(reader, user.id, input.productId)).filter(({ end }) => end === 0);
       const newest = living.sort((one, other) => other.start - one.start)[0];
@@ -105,7 +105,9 @@ export class UserUsage {
 
   /** A subscription that takes no usage, beside no values; none where there is none. */
   private async idle(reader: Reader, subscriptionId: string | undefined) {
-    return subscriptionId === undefined ? empty : { ...empty, ...(await this.facts.shown(reader, subscriptionId)) };
+    return subscriptionId === undefined
+      ? emptyMetric
+      : { ...emptyMetric, ...(await this.facts.shown(reader, subscriptionId)) };
   }
 
   /** Asks the owners of users and metrics for those that have no copy; the read that follows decides. */
@@ -130,9 +132,9 @@ export class UserUsage {
       period ? limitStats(reader, subscription, period) : [],
       period ? chargeStats(reader, subscription, period) : [],
     ]);
-    const ofKind = (kind: string) => charges.filter(({ merchantMetric }) => kindOf(merchantMetric) === kind);
+    const ofKind = (kind: string) => charges.filter(({ merchantMetric }) => metricKindOf(merchantMetric) === kind);
     return {
-      ...empty,
+      ...emptyMetric,
       ...shown,
       user: users.get(subscription.userId) ?? null,
       limitStats: limits.map(({ used, minEventId, maxEventId, view }) => ({
@@ -147,13 +149,13 @@ export class UserUsage {
   }
 }
 
-/** Charges of the stretch under way: the value, and what it comes to so far. */
+/** Charges of the interval under way: the value, and what it comes to so far. */
 async function chargeStats(reader: Reader, subscription: UsageSubscription, period: UsagePeriod) {
   const there = await countersOfSubscription(reader, subscription.subscriptionId);
   const metrics = await chargeMetrics(reader, { period }, there);
   const stats = metrics.map(async metric => {
     const own = there.filter(({ metricId }) => metricId === metric.id);
-    const stretches = chargedStretches({ subscription, period, until: period.end }, metric, own);
+    const stretches = chargedIntervals({ subscription, period, until: period.end }, metric, own);
     const counter = stretches.map(one => one.counter).findLast(({ startAt }) => startAt <= reader.now);
     const kept = counter && priceFor(counter, period, subscription);
     if (!counter || !kept) return [];
@@ -168,15 +170,15 @@ async function chargeStats(reader: Reader, subscription: UsageSubscription, peri
         maxEventId: counter.maxEventId,
         chargePricing: priceView(kept),
         graduatedStep: tierView(kept, price, value),
-        lines: stepsOf(price, value).map(stepView),
-        totalChargeAmount: Number(priceOf(price, value)),
+        lines: pricedSteps(price, value).map(stepView),
+        totalChargeAmount: Number(usageAmount(price, value)),
       },
     ];
   });
   return (await Promise.all(stats)).flat();
 }
 
-const keyOf = ({
+const statKey = ({
   userId,
   externalUserId,
   email,

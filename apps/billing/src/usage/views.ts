@@ -1,9 +1,9 @@
 import * as contract from '@recur/contracts';
-import { type PricedStep, priceOf, stepsOf, type UsagePrice, usagePrice } from '../pricing/usage.js';
-import { type Aggregation, isStanding } from './domain/aggregation.js';
+import { type PricedStep, pricedSteps, type UsagePrice, usageAmount, usagePrice } from '../pricing/usage.js';
+import { type Aggregation, isGauge } from './domain/aggregation.js';
 import { chargedOn } from './domain/billing.js';
 import type { KeptPrice } from './domain/counter.js';
-import type { PlanTerms } from './domain/facts.js';
+import type { PlanTerms } from './domain/subscription.js';
 import type { Adjustment, UsageEvent } from './tables.js';
 
 const emptyLimit = contract.emptyOf(contract.UserHistoryMetricLimit);
@@ -39,15 +39,15 @@ export const eventView = (event: UsageEvent, parts: EventParts): contract.Mercha
   subscriptionPeriodEnd: parts.periodEnd,
 });
 
-/** The price of an event: by how much it raised the price of its stretch; 0 where values stand instead of accruing. */
+/** The price of an event: by how much it raised the price of its interval; 0 where values stand instead of accruing. */
 export function eventChargeView(
   kept: KeptPrice,
   { currency, aggregation }: { currency: string; aggregation: Aggregation },
   { used, value }: Pick<UsageEvent, 'used' | 'value'>,
 ): contract.EventMetricCharge {
   const price = usagePrice(kept.charge, kept.planId);
-  const [before, after] = [priceOf(price, isStanding(aggregation) ? used : used - value), priceOf(price, used)];
-  const last = stepsOf(price, used).at(-1);
+  const [before, after] = [usageAmount(price, isGauge(aggregation) ? used : used - value), usageAmount(price, used)];
+  const last = pricedSteps(price, used).at(-1);
   return {
     chargeAmount: Number(after - before),
     chargePricing: priceView(kept),
@@ -74,7 +74,7 @@ export const priceView = ({ charge }: KeptPrice): contract.MetricPlanCharge => (
 /** The tier that `used` has reached; null with a standard price, or with none. */
 export function tierView(kept: KeptPrice, price: UsagePrice, used: bigint): contract.MetricPlanChargeStep | null {
   if (!price.graduated) return null;
-  return priceView(kept).graduatedAmounts[stepsOf(price, used).length - 1] ?? null;
+  return priceView(kept).graduatedAmounts[pricedSteps(price, used).length - 1] ?? null;
 }
 
 /** The steps of a price, as lines of an invoice line and of the usage operations. */

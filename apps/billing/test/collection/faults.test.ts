@@ -9,7 +9,7 @@ import {
   sandboxQuestion,
   wrongSignature,
 } from '@recur/contracts';
-import type { Outcome } from '../../src/gateways/adapters/adapter.js';
+import type { GatewayOutcome } from '../../src/gateways/adapters/adapter.js';
 import { SANDBOX_CALLBACK, Sandbox } from '../../src/gateways/adapters/sandbox.js';
 import { type CardShop, cardShop } from './cards.js';
 
@@ -98,7 +98,7 @@ describe('a worker that ends', () => {
   it.each(['before', 'after'])('by an exception %s the call: the item is done again, and charges once', async when => {
     const { invoiceId } = await made('succeeds');
     const real = c.sandbox.charge.bind(c.sandbox);
-    const failing = async (...args: Parameters<Sandbox['charge']>): Promise<Outcome> => {
+    const failing = async (...args: Parameters<Sandbox['charge']>): Promise<GatewayOutcome> => {
       if (when === 'after') await real(...args);
       throw new Error('the worker has ended');
     };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { invoiceStatus, listPaymentMethods, refundDetails, refundInvoice, refundStatus } from '@recur/contracts';
-import { GatewayFacts } from '../../src/collection/gateway-events.js';
-import type { Fact, Outcome } from '../../src/gateways/adapters/adapter.js';
+import { GatewayEvents } from '../../src/collection/gateway-events.js';
+import type { GatewayEvent, GatewayOutcome } from '../../src/gateways/adapters/adapter.js';
 import { type CardShop, cardShop } from './cards.js';
 
 let c: CardShop;
@@ -14,16 +14,16 @@ afterAll(() => c.s.t.close());
 const at = 1;
 const fresh = () => `evt_${++ids}`;
 /** Applies facts as a callback of the gateway does; returns how many log entries they wrote. */
-async function apply(...facts: Fact[]): Promise<number> {
+async function apply(...facts: GatewayEvent[]): Promise<number> {
   await c.s.t.emitted();
   const caller = c.s.t.callerOf();
   await c.s.t.db.write(caller, async tx => {
-    await c.s.t.app.get(GatewayFacts).apply(tx, c.gatewayId, facts, caller.requestId, at);
+    await c.s.t.app.get(GatewayEvents).apply(tx, c.gatewayId, facts, caller.requestId, at);
     return {};
   });
   return (await c.s.t.emitted()).filter(({ type }) => type === 'operation.logged').length;
 }
-const method = (gatewayUserId: string, gatewayMethodId = 'succeeds'): Fact => ({
+const method = (gatewayUserId: string, gatewayMethodId = 'succeeds'): GatewayEvent => ({
   about: 'method',
   id: fresh(),
   at,
@@ -50,8 +50,8 @@ describe('facts of a gateway', () => {
   });
 
   it('about what is not known change nothing', async () => {
-    const outcome: Outcome = { is: 'succeeded', reference: 'ch_1', amount: 7_033n, currency: 'EUR' };
-    const unknown: Fact[] = [
+    const outcome: GatewayOutcome = { is: 'succeeded', reference: 'ch_1', amount: 7_033n, currency: 'EUR' };
+    const unknown: GatewayEvent[] = [
       method('nobody'),
       { about: 'charge', id: fresh(), at, idempotencyKey: 'pay_none-1', outcome },
       { about: 'charge', id: fresh(), at, idempotencyKey: 'of another system', outcome },
@@ -66,8 +66,8 @@ describe('facts of a gateway', () => {
     const { invoiceId, userId } = await c.charged('succeeds');
     const { refundId } = (await c.s.t.done(refundInvoice, { invoiceId, refundAmount: 1_500, reason: '' })).refund;
     await c.drain();
-    const failed: Outcome = { is: 'declined', kind: 'hard', reason: 'account_closed', reference: 'sbr_1' };
-    const fact: Fact = { about: 'refund', id: fresh(), at, idempotencyKey: refundId, outcome: failed };
+    const failed: GatewayOutcome = { is: 'declined', kind: 'hard', reason: 'account_closed', reference: 'sbr_1' };
+    const fact: GatewayEvent = { about: 'refund', id: fresh(), at, idempotencyKey: refundId, outcome: failed };
     expect(await apply(fact)).toBe(1);
     expect(await apply(fact)).toBe(0);
     expect(await apply({ ...fact, id: fresh() })).toBe(0);
@@ -84,7 +84,7 @@ describe('facts of a gateway', () => {
   it('a decline of an earlier attempt, or after the success, changes nothing', async () => {
     const { invoiceId, invoice } = await c.charged('times_out_before_charging');
     await c.pass(600);
-    const declined = (attempt: number): Fact => ({
+    const declined = (attempt: number): GatewayEvent => ({
       about: 'charge',
       id: fresh(),
       at,
@@ -98,7 +98,7 @@ describe('facts of a gateway', () => {
   it('money of an earlier sending pays, and that of the later one becomes main credit', async () => {
     const { userId, invoiceId, invoice } = await c.charged('needs_action');
     await c.s.t.rows('update payments set attempt = 2 where invoice_id = $1', [invoiceId]);
-    const charged = (attempt: number): Fact => ({
+    const charged = (attempt: number): GatewayEvent => ({
       about: 'charge',
       id: fresh(),
       at,

@@ -66,7 +66,7 @@ describe('a purchase that states no rate', () => {
     ]);
   });
 
-  it('follows exemption and gateway rule, in the order of T3', async () => {
+  it('follows exemption and gateway rule, in the order of the rules of tax', async () => {
     const userId = buyer({ countryCode: 'FI' });
     const rule = { gatewayNames: 'wire_transfer', validCountryCodes: 'FI', taxPercentage: 700, ignoreVatNumber: false };
     const rules = (set: (typeof rule)[]) =>

@@ -11,8 +11,8 @@ import {
   refundInvoice,
   refundStatus,
 } from '@recur/contracts';
-import { GatewayFacts } from '../../src/collection/gateway-events.js';
-import type { Fact } from '../../src/gateways/adapters/adapter.js';
+import { GatewayEvents } from '../../src/collection/gateway-events.js';
+import type { GatewayEvent } from '../../src/gateways/adapters/adapter.js';
 import { type StripeShop, stripeShop } from './stripe-shop.js';
 
 let c: StripeShop;
@@ -255,14 +255,14 @@ describe('a reported refund', () => {
 
   it('of a transfer, or by another gateway, changes nothing', async () => {
     const { refundId } = await refunded();
-    const fact: Fact = {
+    const fact: GatewayEvent = {
       about: 'refund',
       id: c.newId(),
       at: 1,
       idempotencyKey: refundId,
       outcome: { is: 'succeeded', reference: 'sbr_1', amount: 200n, currency: 'USD' },
     };
-    const declined: Fact = {
+    const declined: GatewayEvent = {
       about: 'refund',
       id: c.newId(),
       at: 1,
@@ -271,7 +271,7 @@ describe('a reported refund', () => {
     };
     for (const reported of [fact, declined]) {
       await c.s.t.db.write(c.s.t.callerOf(), async tx => {
-        await c.s.t.app.get(GatewayFacts).apply(tx, c.other, [reported], c.newId(), 1);
+        await c.s.t.app.get(GatewayEvents).apply(tx, c.other, [reported], c.newId(), 1);
         return {};
       });
     }

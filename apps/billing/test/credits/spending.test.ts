@@ -58,7 +58,7 @@ const chain = (userId: number) =>
   );
 
 describe('promo credit', () => {
-  it('M3: base 5050, rate 100: 50 credits, 5000', async () => {
+  it('base 5050, rate 100: 50 credits, 5000', async () => {
     const { userId, currency } = await buyer(80n, 0n);
     await t.emitted();
     const spent = await inTx(async tx => ({
@@ -82,7 +82,7 @@ describe('promo credit', () => {
     });
   });
 
-  it('M3: rate 1000: 5 credits, 5000; a return is at the rate of the spending', async () => {
+  it('rate 1000: 5 credits, 5000; a return is at the rate of the spending', async () => {
     await config('promo', 'USD', { exchange_rate: 1000 });
     const { userId, currency } = await buyer(80n, 0n, 'USD');
     const { taken } = await inTx(async tx => ({
@@ -101,7 +101,7 @@ describe('promo credit', () => {
     expect(await balances(userId)).toEqual(['promo 80']);
   });
 
-  it('M3: JPY, rate 30, base 10: 9 for 30 credits; with a balance of 3: nothing', async () => {
+  it('JPY, rate 30, base 10: 9 for 30 credits; with a balance of 3: nothing', async () => {
     await config('promo', 'JPY', { exchange_rate: 30 });
     const [rich, poor] = [await buyer(1000n, 0n, 'JPY'), await buyer(3n, 0n, 'JPY')];
     const take = (userId: number) =>
@@ -135,7 +135,7 @@ describe('promo credit', () => {
 });
 
 describe('main credit', () => {
-  it('M4: total 4800, balance 3600: 3600 are taken, and come back', async () => {
+  it('total 4800, balance 3600: 3600 are taken, and come back', async () => {
     const { userId, currency } = await buyer(0n, 3600n);
     const spend = () =>
       inTx(async tx => ({
@@ -153,7 +153,7 @@ describe('main credit', () => {
     ]);
   });
 
-  it('M4: is held back where the rest would fall below the minimum', async () => {
+  it('is held back where the rest would fall below the minimum', async () => {
     const { userId, currency } = await buyer(0n, 4790n);
     const { spent } = await inTx(async tx => ({
       spent: await credits.spendMain(tx, { userId, currency, due: 4800n, minimum: 50n, invoiceId: 'in_6' }),

@@ -32,7 +32,7 @@ const half = { billingType: 1, discountType: 1, discountPercentage: 5000, startT
 const made = async (code: string, over: object = {}) =>
   (await s.t.done(newDiscount, { code, ...half, ...over })).discount;
 const detail = async (id: number) => (await s.t.done(getDiscount, { id })).discount;
-const use = (code: string, userId: number, over: Partial<discounts.Submit & Application> = {}) =>
+const use = (code: string, userId: number, over: Partial<discounts.RedemptionRequest & Application> = {}) =>
   s.t.db.write(s.t.callerOf(), async tx => {
     const plan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
     const submit = {
@@ -207,7 +207,7 @@ describe('the lists', () => {
     await use('USED', 1, { amount: 490n, subscriptionId: 'sub_1' });
     await use('USED', 2);
     await s.t.db.write(s.t.callerOf(), async tx => {
-      await discounts.giveBack(tx, { invoiceId: 'in_USED_2' });
+      await discounts.releaseDiscount(tx, { invoiceId: 'in_USED_2' });
       tx.log('Test()', 'Try');
       return {};
     });

@@ -5,7 +5,7 @@ import type { Tx } from '@recur/platform';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import * as discounts from '../../src/discounts/redemption.js';
 import type { Application } from '../../src/discounts/uses.js';
-import { compose } from '../../src/pricing/price.js';
+import { priceLines } from '../../src/pricing/price.js';
 import { billing } from '../../src/service.js';
 import { line } from '../pricing/samples.js';
 
@@ -44,7 +44,7 @@ async function code(name: string, over: object = {}) {
 }
 
 const plan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
-const submit = (name: string, over: Partial<discounts.Submit> = {}): discounts.Submit => ({
+const submit = (name: string, over: Partial<discounts.RedemptionRequest> = {}): discounts.RedemptionRequest => ({
   code: name,
   userId: 1,
   plan,
@@ -55,7 +55,7 @@ const submit = (name: string, over: Partial<discounts.Submit> = {}): discounts.S
   ...over,
 });
 let invoices = 0;
-const reserve = (name: string, over: Partial<discounts.Submit & Application> = {}) =>
+const reserve = (name: string, over: Partial<discounts.RedemptionRequest & Application> = {}) =>
   inTx(tx => discounts.reserve(tx, { ...submit(name, over), invoiceId: `in_${++invoices}`, ...over }));
 /** The reason of a refusal; undefined for a success. */
 const reason = (attempt: Promise<unknown>) =>
@@ -73,7 +73,7 @@ describe('reserve', () => {
     const id = await code('FIXED', { discountType: 2, discountPercentage: 0, discountAmount: 2500, currency: 'EUR' });
     const granted = await reserve('FIXED', { subscriptionId: 'sub_1', invoiceId: 'in_fixed', amount: 1999n });
     expect(granted).toMatchObject({ discountId: id, terms: { kind: 'fixed', amount: 2500n }, recurring: false });
-    expect(compose([line(1999n)], { discount: granted.terms }).amounts.discountAmount).toBe(1999n);
+    expect(priceLines([line(1999n)], { discount: granted.terms }).amounts.discountAmount).toBe(1999n);
     expect(await used(id)).toBe(1);
     const [row] = await t.rows('select * from user_discounts where use_id = $1', [granted.useId]);
     expect(row).toMatchObject({ status: 'used', invoice_id: 'in_fixed', subscription_id: 'sub_1', amount: '1999' });
@@ -82,7 +82,7 @@ describe('reserve', () => {
   it('refuses with the reason, for which check asks without a lock', async () => {
     await code('NARROW', { planApplyType: 1, planIds: [8], userScope: 1 });
     await code('DOLLARS', { discountType: 2, discountPercentage: 0, discountAmount: 5, currency: 'USD' });
-    const reasons: [string, Partial<discounts.Submit>, string | undefined][] = [
+    const reasons: [string, Partial<discounts.RedemptionRequest>, string | undefined][] = [
       ['NONE', {}, 'There is no discount code NONE'],
       ['narrow', {}, 'There is no discount code narrow'],
       ['NARROW', {}, 'Discount code NARROW does not apply to plan 7'],
@@ -123,7 +123,7 @@ describe('giveBack', () => {
     const id = await code('ONE', { quantity: 1 });
     await reserve('ONE', { invoiceId: 'in_one' });
     expect(await reason(reserve('ONE'))).toBe('Discount code ONE is used up');
-    const back = () => inTx(tx => discounts.giveBack(tx, { invoiceId: 'in_one' }));
+    const back = () => inTx(tx => discounts.releaseDiscount(tx, { invoiceId: 'in_one' }));
     await Promise.all(Array.from({ length: 16 }, back));
     expect(await used(id)).toBe(0);
     expect(await reason(reserve('ONE'))).toBe(undefined);
@@ -136,7 +136,7 @@ describe('giveBack', () => {
     const one = async (at: number) => {
       const invoiceId = `in_race_${at}`;
       const refused = await reason(reserve('RACE', { userId: 1 + (at % 8), invoiceId }));
-      if (refused === undefined && at % 2 === 0) await inTx(tx => discounts.giveBack(tx, { invoiceId }));
+      if (refused === undefined && at % 2 === 0) await inTx(tx => discounts.releaseDiscount(tx, { invoiceId }));
     };
     await Promise.all(Array.from({ length: 48 }, (_, at) => one(at)));
     const [row] = await t.rows(
@@ -155,14 +155,14 @@ describe('giveBack', () => {
   it('knows a use that got no invoice', async () => {
     const id = await code('WAITING', { quantity: 1 });
     const { useId } = await reserve('WAITING', { invoiceId: '' });
-    await inTx(tx => discounts.giveBackUse(tx, useId));
-    await inTx(tx => discounts.giveBackUse(tx, useId));
+    await inTx(tx => discounts.releaseUse(tx, useId));
+    await inTx(tx => discounts.releaseUse(tx, useId));
     expect(await used(id)).toBe(0);
   });
 
   it('of an invoice that used none does nothing', async () => {
-    await inTx(tx => discounts.giveBack(tx, { invoiceId: 'in_unknown' }));
-    await inTx(tx => discounts.giveBack(tx, { invoiceId: '' }));
+    await inTx(tx => discounts.releaseDiscount(tx, { invoiceId: 'in_unknown' }));
+    await inTx(tx => discounts.releaseDiscount(tx, { invoiceId: '' }));
   });
 });
 
@@ -185,7 +185,7 @@ describe('a recurring discount', () => {
     expect(await next(id)).toBeUndefined();
     // cycles count for no quantity, and one comes back with its invoice
     expect(await used(id)).toBe(1);
-    await inTx(tx => discounts.giveBack(tx, { invoiceId: 'in_c2' }));
+    await inTx(tx => discounts.releaseDiscount(tx, { invoiceId: 'in_c2' }));
     expect(await next(id)).toBeDefined();
     expect(await used(id)).toBe(1);
   });
@@ -199,14 +199,14 @@ describe('a recurring discount', () => {
     await t.done(deleteDiscount, { id });
     expect(await reason(reserve('BOUND'))).toBe('There is no discount code BOUND');
     expect(await next(id)).toMatchObject({ code: 'BOUND' });
-    expect(await inReader(reader => discounts.survives(reader, id, plan))).toBe(true);
-    expect(await inReader(reader => discounts.survives(reader, id, { ...plan, id: 8 }))).toBe(false);
+    expect(await inReader(reader => discounts.appliesToPlan(reader, id, plan))).toBe(true);
+    expect(await inReader(reader => discounts.appliesToPlan(reader, id, { ...plan, id: 8 }))).toBe(false);
   });
 
   it('given with a submit is a code that its subscription alone has', async () => {
     const settings = { billingType: 'recurring', percentage: 5000, cycleLimit: 2 } as const;
     const use = { userId: 1, planId: 7, currency: 'EUR', subscriptionId: 'sub_own', invoiceId: 'in_own' };
-    const { discountId, code: own } = await inTx(tx => discounts.addBound(tx, settings, use));
+    const { discountId, code: own } = await inTx(tx => discounts.createPrivateDiscount(tx, settings, use));
     expect(await reason(reserve(own))).toBe(`There is no discount code ${own}`);
     expect(await reason(reserve(own, { subscriptionId: 'sub_own' }))).toBe(undefined);
     const subscription = { discountId, subscriptionId: 'sub_own' };

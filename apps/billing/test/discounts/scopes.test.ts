@@ -31,8 +31,8 @@ async function made(settings: object): Promise<{ code: string; id: number }> {
 }
 
 /** The reason why a code may not be used, the same for a submit as for a preview; '' if it may. */
-async function judged(code: string, over: Partial<discounts.Submit> = {}): Promise<string> {
-  const submit: discounts.Submit = {
+async function judged(code: string, over: Partial<discounts.RedemptionRequest> = {}): Promise<string> {
+  const submit: discounts.RedemptionRequest = {
     code,
     userId: 1,
     plan,
@@ -74,7 +74,7 @@ async function told(run: () => Promise<string>): Promise<[string | undefined, st
 
 const other = 'does not apply to plan';
 /** Settings of a code, and the refusals of it for the submits that are made with it, one after the other. */
-const scopes: [name: string, settings: object, submits: [Partial<discounts.Submit>, refusal: string][]][] = [
+const scopes: [name: string, settings: object, submits: [Partial<discounts.RedemptionRequest>, refusal: string][]][] = [
   [
     'userScope 0: all',
     {},
@@ -265,7 +265,7 @@ describe('cycleLimit', () => {
     expect(given).toEqual(expected);
     // an invoice that failed or was cancelled gives its cycle back
     await t.db.write(t.callerOf(), async tx => {
-      await discounts.giveBack(tx, { invoiceId: `in_${id}_0` });
+      await discounts.releaseDiscount(tx, { invoiceId: `in_${id}_0` });
       tx.log('Test()', 'Try');
       return {};
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { emptyOf, GatewayBank, Invoice, InvoiceLine, InvoiceMerchant, invoiceStatus, User } from '@recur/contracts';
-import { type DocumentFacts, documentOf } from '../../src/documents/from-invoice.js';
+import { type DocumentInput, documentContent } from '../../src/documents/from-invoice.js';
 
 const invoice = (over: Partial<Invoice> = {}): Invoice => ({
   ...emptyOf(Invoice),
@@ -36,7 +36,7 @@ const invoice = (over: Partial<Invoice> = {}): Invoice => ({
   ...over,
 });
 const user = (over: Partial<User> = {}): User => ({ ...emptyOf(User), id: 1, email: 'ada@example.com', ...over });
-const facts = (over: Partial<DocumentFacts> = {}): DocumentFacts => ({
+const facts = (over: Partial<DocumentInput> = {}): DocumentInput => ({
   kind: 'invoice',
   seller: {
     ...emptyOf(InvoiceMerchant),
@@ -51,7 +51,7 @@ const facts = (over: Partial<DocumentFacts> = {}): DocumentFacts => ({
 
 describe('the content of a document', () => {
   it('is what the invoice says', () => {
-    expect(documentOf(invoice(), facts())).toMatchObject({
+    expect(documentContent(invoice(), facts())).toMatchObject({
       kind: 'invoice',
       language: 'en',
       decimals: 2,
@@ -71,7 +71,7 @@ describe('the content of a document', () => {
 
   it('names a company with its person, or the person', () => {
     const person = { firstName: 'Ada', lastName: 'Lovelace', city: 'London', zipCode: 'N1', language: 'fr_FR' };
-    const { buyer, language } = documentOf(
+    const { buyer, language } = documentContent(
       invoice(),
       facts({ buyer: user({ ...person, companyName: 'Engines Ltd' }) }),
     );
@@ -81,7 +81,7 @@ describe('the content of a document', () => {
       email: 'ada@example.com',
     });
     expect(language).toBe('fr');
-    expect(documentOf(invoice(), facts({ buyer: user(person) })).buyer).toMatchObject({
+    expect(documentContent(invoice(), facts({ buyer: user(person) })).buyer).toMatchObject({
       name: 'Ada Lovelace',
       address: ['N1 London'],
     });
@@ -89,8 +89,8 @@ describe('the content of a document', () => {
 
   it('takes taxes as they were decided', () => {
     const taxes = [{ category: 'AE', ratePpm: 0, net: 6497n, tax: 0n, jurisdiction: 'IE', reason: 'valid' }] as const;
-    expect(documentOf(invoice({ taxAmount: 0 }), facts({ taxes })).taxes).toEqual(taxes);
-    expect(documentOf(invoice({ taxAmount: 0 }), facts()).taxes).toEqual([]);
+    expect(documentContent(invoice({ taxAmount: 0 }), facts({ taxes })).taxes).toEqual(taxes);
+    expect(documentContent(invoice({ taxAmount: 0 }), facts()).taxes).toEqual([]);
   });
 
   const bank = {
@@ -101,14 +101,14 @@ describe('the content of a document', () => {
   };
 
   it('asks for money while the invoice is open, and only then', () => {
-    const open = documentOf(invoice({ partialCreditPaidAmount: 33 }), facts({ bank }));
+    const open = documentContent(invoice({ partialCreditPaidAmount: 33 }), facts({ bank }));
     expect(open).toMatchObject({
       due: 7000n,
       creditApplied: 33n,
       bank: { accountHolder: 'Northwind GmbH', bic: 'COBADEFF' },
     });
     for (const status of [invoiceStatus.paid, invoiceStatus.failed, invoiceStatus.cancelled, invoiceStatus.reversed]) {
-      expect(documentOf(invoice({ status, paidTime: 5 }), facts({ bank }))).toMatchObject({
+      expect(documentContent(invoice({ status, paidTime: 5 }), facts({ bank }))).toMatchObject({
         due: 0n,
         dueAt: 0,
         bank: null,
@@ -119,7 +119,7 @@ describe('the content of a document', () => {
 
   it('shortens long descriptions, so that no document takes forever', () => {
     const lines = Array.from({ length: 500 }, () => ({ ...emptyOf(InvoiceLine), description: '名'.repeat(10_000) }));
-    const { lines: printed } = documentOf(invoice({ lines }), facts());
+    const { lines: printed } = documentContent(invoice({ lines }), facts());
     expect(printed[499]?.description).toBe(`${'名'.repeat(60)}…`);
   });
 });

@@ -24,12 +24,12 @@ const invoice = (over: Partial<Invoice> = {}): Invoice => ({
   gatewayInvoicePdf: 'https://billing.example/documents/1',
   ...over,
 });
-const composed = (kind: MailKind, over: Partial<Invoice> = {}, options = {}) =>
+const calculated = (kind: MailKind, over: Partial<Invoice> = {}, options = {}) =>
   composeMail(mailAbout(kind, invoice(over), seller, user, options));
 
 describe('an e-mail', () => {
   it('about an open invoice says what is left to pay, until when in the merchant’s zone, and where', () => {
-    expect(composed('invoice', { partialCreditPaidAmount: 500 })).toEqual({
+    expect(calculated('invoice', { partialCreditPaidAmount: 500 })).toEqual({
       title: 'Invoice INV-000001 from Northwind',
       attachFile: 'INV-000001.pdf',
       content:
@@ -43,7 +43,7 @@ describe('an e-mail', () => {
     const evil = 'Ada\r\n\r\nPay here: https://evil.example/x\nwww.evil.example \u202e\u0007 Inc.';
     const facts = mailAbout('invoice', invoice({ number: 'A\r\nBcc: x/1' }), { ...seller, companyName: evil }, user);
     const { title, content, attachFile } = composeMail({ ...facts, buyerName: evil, method: evil });
-    const usual = composed('invoice', {}).content;
+    const usual = calculated('invoice', {}).content;
     expect(content.split('\n')).toHaveLength(usual.split('\n').length + 2);
     for (const part of [title, attachFile]) expect(part).not.toMatch(/[\p{Cc}\u202e]/u);
     expect(attachFile).toBe('A Bcc: x-1.pdf');
@@ -66,7 +66,7 @@ describe('an e-mail', () => {
   });
 
   it('about a paid invoice asks for nothing', () => {
-    const { title, content } = composed('invoice', { status: invoiceStatus.paid });
+    const { title, content } = calculated('invoice', { status: invoiceStatus.paid });
     expect(title).toBe('Invoice INV-000001 from Northwind is paid');
     expect(content).toContain('over ¥1,500. Nothing is left to pay.');
     expect(content).not.toContain('Pay here');
@@ -74,15 +74,17 @@ describe('an e-mail', () => {
 
   it('names the method that paid, failed or has to be confirmed', () => {
     const payment = { ...emptyOf(Payment), paymentMethodName: 'Visa •••• 4242' };
-    const paid = composed('invoice', { status: invoiceStatus.paid, payment });
+    const paid = calculated('invoice', { status: invoiceStatus.paid, payment });
     expect(paid.content).toContain('\n\nPayment method: Visa •••• 4242\n\n');
-    expect(composed('payment_failed', { payment }).content).toContain('Visa •••• 4242');
-    expect(composed('last_notice', { payment }).content).not.toContain('Visa');
-    expect(composed('invoice').content).not.toContain('Payment method');
+    expect(calculated('payment_failed', { payment }).content).toContain('Visa •••• 4242');
+    expect(calculated('last_notice', { payment }).content).not.toContain('Visa');
+    expect(calculated('invoice').content).not.toContain('Payment method');
   });
 
   it('about a credit note tells the amount as a positive one', () => {
-    expect(composed('credit_note', { status: invoiceStatus.paid, totalAmount: -900 }).content).toContain('over ¥900.');
+    expect(calculated('credit_note', { status: invoiceStatus.paid, totalAmount: -900 }).content).toContain(
+      'over ¥900.',
+    );
   });
 
   it.each([
@@ -91,7 +93,7 @@ describe('an e-mail', () => {
     ['needs_action', 'Please confirm your payment of invoice INV-000001', 'https://bank.example/confirm'],
   ] as const)('of collection (%s) has no attachment, and its own link', (kind, title, part) => {
     const options = { link: 'https://bank.example/confirm' };
-    const mail = composed(kind, {}, options);
+    const mail = calculated(kind, {}, options);
     expect(mail).toMatchObject({ title, attachFile: '' });
     expect(mail.content).toContain(part);
   });

@@ -12,7 +12,7 @@ import {
 } from '@recur/contracts';
 import { simpleParser } from 'mailparser';
 import { DocumentRenderer } from '../../src/documents/renderer.js';
-import { changeSettings } from '../../src/invoices/settings.js';
+import { changeInvoiceSettings } from '../../src/invoices/settings.js';
 import type { Shop } from '../shop.js';
 import { shopWithDocuments } from './desk.js';
 import { Mailbox } from './mailbox.js';
@@ -35,9 +35,9 @@ beforeEach(async () => {
   await s.t.emitted();
 });
 
-const change = (settings: Parameters<typeof changeSettings>[1], of = s) =>
+const change = (settings: Parameters<typeof changeInvoiceSettings>[1], of = s) =>
   of.t.db.write(of.t.callerOf(), async tx => {
-    await changeSettings(tx, settings);
+    await changeInvoiceSettings(tx, settings);
     tx.log('Invoices(settings)', 'Update');
     return {};
   });

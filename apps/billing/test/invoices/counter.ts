@@ -2,17 +2,17 @@ import { createFrom, creditTransactionType, emptyOf, type Invoice, Plan, PlanSna
 import type { Tx } from '@recur/platform';
 import { addMain } from '../../src/credits/spending.js';
 import { allGateways } from '../../src/gateways/gateway-index.js';
-import type { Bill, BillItem } from '../../src/invoices/domain/items.js';
-import { compose } from '../../src/invoices/issuing/calculate.js';
-import { InvoiceMaker, type Making } from '../../src/invoices/issuing/issue.js';
-import { isCarried, previewOf } from '../../src/invoices/issuing/preview.js';
+import type { InvoiceInput, InvoiceItem } from '../../src/invoices/domain/items.js';
+import { calculateInvoice } from '../../src/invoices/issuing/calculate.js';
+import { InvoiceIssuer, type IssueOptions } from '../../src/invoices/issuing/issue.js';
+import { isBelowMinimum, previewOf } from '../../src/invoices/issuing/preview.js';
 import type { TaxRate } from '../../src/pricing/tax.js';
 import type { Shop } from '../shop.js';
 
 const mainPlan = { ...emptyOf(Plan), id: 10, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
 
 /** An item of the plan, with quantity 1; it is taxed by the rules. */
-export const item = (unitAmount: bigint, over: Partial<BillItem> = {}): BillItem => ({
+export const item = (unitAmount: bigint, over: Partial<InvoiceItem> = {}): InvoiceItem => ({
   key: 'plan',
   kind: 'plan',
   planId: 10,
@@ -21,17 +21,17 @@ export const item = (unitAmount: bigint, over: Partial<BillItem> = {}): BillItem
   description: '',
   unitAmount,
   quantity: 1,
-  stretch: null,
+  period: null,
   ...over,
 });
 
 /** A credit item for the first line of an earlier invoice. */
-export const credit = ({ invoiceId }: Invoice, amount: bigint, rate: TaxRate, promoCredits = 0n): BillItem =>
+export const credit = ({ invoiceId }: Invoice, amount: bigint, rate: TaxRate, promoCredits = 0n): InvoiceItem =>
   item(-amount, { kind: 'credit', source: { invoiceId, lineId: `${invoiceId}_1`, rate, promoCredits } });
 
 /** Verbs of the wing of subscriptions on bills, each in its own transaction. No subscription stands behind them. */
 export function counter(s: Shop) {
-  const maker = s.t.app.get(InvoiceMaker);
+  const issuer = s.t.app.get(InvoiceIssuer);
   let users = 300;
   const inTx = async <T>(run: (tx: Tx) => Promise<T>): Promise<T> => {
     const results: T[] = [];
@@ -42,9 +42,14 @@ export function counter(s: Shop) {
     });
     return results.at(-1) as T;
   };
-  const composed = async (tx: Tx, userId: number, items: readonly BillItem[], over: Partial<Bill> = {}) => {
+  const calculated = async (
+    tx: Tx,
+    userId: number,
+    items: readonly InvoiceItem[],
+    over: Partial<InvoiceInput> = {},
+  ) => {
     const [gateway] = await allGateways(tx);
-    const bill: Bill = {
+    const bill: InvoiceInput = {
       subscriptionId: '',
       userId,
       currency: 'EUR',
@@ -62,21 +67,26 @@ export function counter(s: Shop) {
       moment: tx.now,
       ...over,
     };
-    return compose(tx, bill, { sellerCountryCode: 'DE', gateway });
+    return calculateInvoice(tx, bill, { sellerCountryCode: 'DE', gateway });
   };
-  const make = (userId: number, items: readonly BillItem[], over: Partial<Bill> = {}, making: Partial<Making> = {}) =>
+  const make = (
+    userId: number,
+    items: readonly InvoiceItem[],
+    over: Partial<InvoiceInput> = {},
+    making: Partial<IssueOptions> = {},
+  ) =>
     inTx(async tx => {
       const deadline = tx.now + 3 * 86_400;
       const terms = { status: 'open', createFrom: createFrom.autoRenew, deadline, ...making } as const;
-      return (await maker.make(tx, await composed(tx, userId, items, over), terms)).view;
+      return (await issuer.issue(tx, await calculated(tx, userId, items, over), terms)).view;
     });
   return {
     inTx,
     make,
-    preview: (userId: number, items: readonly BillItem[], over: Partial<Bill> = {}) =>
-      inTx(async tx => previewOf(tx, await composed(tx, userId, items, over))),
-    isCarried: (userId: number, items: readonly BillItem[]) =>
-      inTx(async tx => isCarried(tx, await composed(tx, userId, items))),
+    preview: (userId: number, items: readonly InvoiceItem[], over: Partial<InvoiceInput> = {}) =>
+      inTx(async tx => previewOf(tx, await calculated(tx, userId, items, over))),
+    isCarried: (userId: number, items: readonly InvoiceItem[]) =>
+      inTx(async tx => isBelowMinimum(tx, await calculated(tx, userId, items))),
     /** A user of billing; without a country nothing is taxed. */
     async buyer(over: object = {}): Promise<number> {
       const userId = ++users;
@@ -85,7 +95,7 @@ export function counter(s: Shop) {
       return userId;
     },
     /** An invoice whose wire has arrived. */
-    async paid(userId: number, items: readonly BillItem[], over: Partial<Bill> = {}): Promise<Invoice> {
+    async paid(userId: number, items: readonly InvoiceItem[], over: Partial<InvoiceInput> = {}): Promise<Invoice> {
       const { invoiceId } = await make(userId, items, over);
       await s.moves.receive(invoiceId);
       return s.detail(invoiceId);

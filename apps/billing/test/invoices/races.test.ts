@@ -11,7 +11,7 @@ import {
   refundInvoice,
 } from '@recur/contracts';
 import { sized } from '@recur/platform/testing/size';
-import { GatewayFacts } from '../../src/collection/gateway-events.js';
+import { GatewayEvents } from '../../src/collection/gateway-events.js';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -71,7 +71,7 @@ const report =
     const id = `evt_${++reports}`;
     const fact = { about: 'dispute', id, at: 1, reference: `ch_${paymentId}`, amount, currency: 'EUR', state } as const;
     await s.t.db.write(caller, async tx => {
-      await s.t.app.get(GatewayFacts).apply(tx, s.gateway.gatewayId, [fact], caller.requestId, 1);
+      await s.t.app.get(GatewayEvents).apply(tx, s.gateway.gatewayId, [fact], caller.requestId, 1);
       return {};
     });
     return (await s.t.rows('select 1 from gateway_facts where fact_id = $1', [id])).length === 1;

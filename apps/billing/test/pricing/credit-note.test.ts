@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { creditNoteOf, needsVoidNote, originalInvoice, voidNoteOf } from '../../src/pricing/credit-note.js';
-import { compose } from '../../src/pricing/price.js';
-import { refund } from '../../src/pricing/refund.js';
+import { priceLines } from '../../src/pricing/price.js';
+import { refundFrom } from '../../src/pricing/refund.js';
 import { ledgerOf, line, rate } from './samples.js';
 
-const invoice = compose([line(333n, rate(19)), line(333n, rate(19)), line(333n, rate(7))], {
+const invoice = priceLines([line(333n, rate(19)), line(333n, rate(19)), line(333n, rate(7))], {
   discount: { kind: 'fixed', amount: 100n },
 });
 
-describe('D1 credit notes', () => {
+describe('credit notes', () => {
   it('of a refund have its shares, negative, each with its source line', () => {
-    const [, made] = refund(ledgerOf(invoice), 500n);
+    const [, made] = refundFrom(ledgerOf(invoice), 500n);
     const note = creditNoteOf('in_1', made.lines);
     expect(note).toMatchObject({ originalInvoiceId: 'in_1', totalAmount: -500n, taxAmount: -made.tax });
     expect(note.lines.map(({ sourceLineId }) => sourceLineId)).toEqual(['in_1_1', 'in_1_2', 'in_1_3']);

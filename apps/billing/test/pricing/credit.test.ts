@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { creditTransactionType } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { book, type CreditAccount, creditMoves, distributeCredit } from '../../src/pricing/credit.js';
+import { type CreditAccount, creditMoves, distributeCredit, postEntry } from '../../src/pricing/credit.js';
 import { isCreditNote } from '../../src/pricing/credit-note.js';
-import { compose } from '../../src/pricing/price.js';
-import { belowMinimum, receipt, settle } from '../../src/pricing/settle.js';
+import { priceLines } from '../../src/pricing/price.js';
+import { belowMinimum, reconcileAmount, settle } from '../../src/pricing/settle.js';
 import { line, rate } from './samples.js';
 
 const account = (balance: bigint): CreditAccount => ({ type: 'main', currency: 'EUR', balance });
 
-describe('M4 main credit', () => {
+describe('main credit', () => {
   it('total 4800, balance 3600: payment 1200', () => {
     expect(settle(4800n, 3600n, 0n)).toEqual({ creditSpent: 3600n, creditGiven: 0n, due: 1200n, amountDue: 1200n });
   });
@@ -29,15 +29,15 @@ describe('M4 main credit', () => {
   });
 });
 
-describe('M5 a negative total', () => {
+describe('a negative total', () => {
   it('plan 10000 + 20 %; at half of the month to 4000: credit note 3600; the next cycle of 4800 is charged 1200', () => {
-    const { amounts } = compose([line(-5000n, rate(20)), line(2000n, rate(20))]);
+    const { amounts } = priceLines([line(-5000n, rate(20)), line(2000n, rate(20))]);
     expect(amounts).toMatchObject({ totalAmountExcludingTax: -3000n, taxAmount: -600n, totalAmount: -3600n });
     expect(isCreditNote(amounts)).toBe(true);
     const settled = settle(amounts.totalAmount, 0n, 0n);
     expect(settled).toEqual({ creditSpent: 0n, creditGiven: 3600n, due: 0n, amountDue: -3600n });
-    const [credited] = book(account(0n), 'adminChange', settled.creditGiven);
-    const next = compose([line(4000n, rate(20))]).amounts.totalAmount;
+    const [credited] = postEntry(account(0n), 'adminChange', settled.creditGiven);
+    const next = priceLines([line(4000n, rate(20))]).amounts.totalAmount;
     expect(settle(next, credited.balance, 0n)).toMatchObject({ creditSpent: 3600n, due: 1200n });
   });
 
@@ -60,8 +60,8 @@ describe('M5 a negative total', () => {
 
 describe('a credit account', () => {
   it('chains its entries', () => {
-    const [recharged, first] = book(account(0n), 'recharge', 500n);
-    const [spent, second] = book(recharged, 'payout', -200n);
+    const [recharged, first] = postEntry(account(0n), 'recharge', 500n);
+    const [spent, second] = postEntry(recharged, 'payout', -200n);
     expect([first, second]).toEqual([
       { move: 'recharge', delta: 500n, before: 0n, after: 500n },
       { move: 'payout', delta: -200n, before: 500n, after: 300n },
@@ -70,13 +70,13 @@ describe('a credit account', () => {
   });
 
   it('never becomes negative, and refuses a delta of the wrong sign', () => {
-    expect(() => book(account(1n), 'payout', -2n)).toThrow('a balance of -1 after payout');
+    expect(() => postEntry(account(1n), 'payout', -2n)).toThrow('a balance of -1 after payout');
     for (const [move, delta] of [
       ['payout', 1n],
       ['refund', -1n],
       ['adminChange', 0n],
     ] as const) {
-      expect(() => book(account(9n), move, delta)).toThrow(RangeError);
+      expect(() => postEntry(account(9n), move, delta)).toThrow(RangeError);
     }
   });
 
@@ -85,28 +85,28 @@ describe('a credit account', () => {
   });
 });
 
-describe('D4 money that does not fit', () => {
-  it('is a surplus above the amount due, and an accepted shortfall below it', () => {
-    expect(receipt(1000n, 1000n, false)).toEqual({ surplus: 0n, shortfall: 0n });
-    expect(receipt(1000n, 1200n, false)).toEqual({ surplus: 200n, shortfall: 0n });
-    expect(receipt(1000n, 990n, true)).toEqual({ surplus: 0n, shortfall: 10n });
+describe('money that does not fit', () => {
+  it('is an overpayment above the amount due, and an accepted underpayment below it', () => {
+    expect(reconcileAmount(1000n, 1000n, false)).toEqual({ overpayment: 0n, underpayment: 0n });
+    expect(reconcileAmount(1000n, 1200n, false)).toEqual({ overpayment: 200n, underpayment: 0n });
+    expect(reconcileAmount(1000n, 990n, true)).toEqual({ overpayment: 0n, underpayment: 10n });
   });
 
   it('is refused below it, with the difference', () => {
-    const refusal = attempt(() => receipt(1000n, 990n, false));
+    const refusal = attempt(() => reconcileAmount(1000n, 990n, false));
     expect(refusal).toMatchObject({
       slug: 'invalid_parameters',
       issues: [{ path: '/amountReceived', message: 'is 990: 10 less than the 1000 due' }],
     });
-    expect(attempt(() => receipt(1000n, 0n, true))).toBeInstanceOf(Rejected);
+    expect(attempt(() => reconcileAmount(1000n, 0n, true))).toBeInstanceOf(Rejected);
   });
 });
 
-describe('D5 below the minimum', () => {
+describe('below the minimum', () => {
   it('minimum 50, proration net 15: nothing; next cycle 1000: net 1015', () => {
-    const proration = compose([line(15n)]);
-    expect(belowMinimum(proration.amounts.totalAmount, 50n, 'subscription')).toBe('carry');
-    const next = compose([line(15n, rate(0), { discountable: false }), line(1000n)]);
+    const proration = priceLines([line(15n)]);
+    expect(belowMinimum(proration.amounts.totalAmount, 50n, 'subscription')).toBe('defer');
+    const next = priceLines([line(15n, rate(0), { discountable: false }), line(1000n)]);
     expect(next.amounts.totalAmountExcludingTax).toBe(1015n);
     expect(belowMinimum(next.amounts.totalAmount, 50n, 'subscription')).toBe('collect');
   });

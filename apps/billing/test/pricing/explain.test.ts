@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { creditNoteOf } from '../../src/pricing/credit-note.js';
 import { explain, explainNote, percentText } from '../../src/pricing/explain.js';
-import { compose } from '../../src/pricing/price.js';
-import { refund } from '../../src/pricing/refund.js';
+import { priceLines } from '../../src/pricing/price.js';
+import { refundFrom } from '../../src/pricing/refund.js';
 import { ledgerOf, line, rate } from './samples.js';
 
 const fact = (lineId: string, name: string, unitAmountExcludingTax: bigint, quantity = 1) => ({
@@ -13,10 +13,10 @@ const fact = (lineId: string, name: string, unitAmountExcludingTax: bigint, quan
   sourceLineId: '',
 });
 
-describe('V2 explain', () => {
+describe('an explanation', () => {
   it('answers formula, inputs, source line and tax reason of each line', () => {
     const items = [line(1999n, rate(8.25), { quantity: 3 }), line(-500n, rate(8.25))];
-    const { lines } = explain(compose(items, { discount: { kind: 'percentage', percentage: 1000 } }), [
+    const { lines } = explain(priceLines(items, { discount: { kind: 'percentage', percentage: 1000 } }), [
       fact('in_2_1', 'Seats', 1999n, 3),
       {
         ...fact('in_2_2', 'Unused time of Seats', -500n),
@@ -54,11 +54,11 @@ describe('V2 explain', () => {
   });
 
   it('lists totals that add up to the last', () => {
-    const composed = compose([line(333n, rate(19)), line(333n, rate(7))], {
+    const calculated = priceLines([line(333n, rate(19)), line(333n, rate(7))], {
       promo: { balance: 1n, exchangeRate: 100n, decimals: 2 },
     });
     const facts = [fact('1', 'A', 333n), fact('2', 'B', 333n)];
-    expect(explain(composed, facts).totals).toEqual([
+    expect(explain(calculated, facts).totals).toEqual([
       { text: 'Subtotal', amount: 666n },
       { text: 'Promo credit', amount: -100n },
       { text: 'Tax 19 % on 283: Standard rate of EE', amount: 54n },
@@ -68,7 +68,7 @@ describe('V2 explain', () => {
   });
 
   it('explains a credit note by the lines that it gives back', () => {
-    const [, made] = refund(ledgerOf(compose([line(333n, rate(19)), line(333n, rate(7))])), 400n);
+    const [, made] = refundFrom(ledgerOf(priceLines([line(333n, rate(19)), line(333n, rate(7))])), 400n);
     const note = creditNoteOf('in_1', made.lines);
     const { lines, totals } = explainNote(note, 'in_2', lineId => ({ name: lineId, taxReason: 'Standard rate' }));
     expect(lines[0]).toEqual({

@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { MAX_AMOUNT, Rejected, ratio, SCALE, sum } from '@recur/kernel';
 import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
-import { draft } from '../../src/invoices/domain/draft.js';
+import { newDraft } from '../../src/invoices/domain/draft.js';
 import { type LineItem, price, priceWith, requestedRate } from '../../src/pricing/price.js';
 
 const item = (unitAmountExcludingTax: bigint, quantity = 1): LineItem => ({ unitAmountExcludingTax, quantity });
@@ -192,7 +192,7 @@ describe('price, any invoice', () => {
       const ids = { id: 1, invoiceId: 'in_1', merchantId: 1, userId: 1, gatewayId: 0, now: 0 };
       const texts = { bizType: 2, createFrom: 'Admin', invoiceName: '', currency };
       const taxBps = random(10_001);
-      const invoice = draft({ ...ids, ...texts, taxBps, lines, promoAmount, discountAmount }, ids);
+      const invoice = newDraft({ ...ids, ...texts, taxBps, lines, promoAmount, discountAmount }, ids);
       const column = (name: 'amount' | 'tax' | 'promoAmount' | 'discountAmount' | 'originAmount') =>
         sum(invoice.lines.map(line => line[name]));
       const holds =

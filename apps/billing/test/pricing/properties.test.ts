@@ -1,21 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import { min, ratio, sum } from '@recur/kernel';
 import fc from 'fast-check';
-import { book, type CreditAccount, type CreditEntry, distributeCredit } from '../../src/pricing/credit.js';
+import { type CreditAccount, type CreditEntry, distributeCredit, postEntry } from '../../src/pricing/credit.js';
 import { creditNoteOf, voidNoteOf } from '../../src/pricing/credit-note.js';
 import { explain } from '../../src/pricing/explain.js';
-import { type Composition, compose } from '../../src/pricing/price.js';
+import { type Composition, priceLines } from '../../src/pricing/price.js';
 import {
-  acceptShort,
+  acceptUnderpayment,
   creditedNet,
   creditLine,
-  type Refund,
   type RefundLedger,
-  refund,
+  type RefundSplit,
   refundable,
+  refundFrom,
   undoRefund,
 } from '../../src/pricing/refund.js';
-import { receipt, settle } from '../../src/pricing/settle.js';
+import { reconcileAmount, settle } from '../../src/pricing/settle.js';
 import { PPM } from '../../src/pricing/tax.js';
 import { cuts, given } from './random-invoices.js';
 import { ledgerOf } from './samples.js';
@@ -25,7 +25,13 @@ import { ledgerOf } from './samples.js';
  * invoice.
  */
 
-const runs = { composed: 20_000, refunded: 25_000, interrupted: 15_000, credited: 20_000, explained: 20_000 } as const;
+const runs = {
+  calculated: 20_000,
+  refunded: 25_000,
+  interrupted: 15_000,
+  credited: 20_000,
+  explained: 20_000,
+} as const;
 
 function check(holds: boolean, sentence: string): void {
   if (!holds) throw new Error(sentence);
@@ -58,13 +64,13 @@ function assertAddsUp({ lines, taxes, amounts }: Composition): void {
 }
 
 describe('any invoice', () => {
-  it(`adds up per rate group and line by line, and reductions are conserved (${runs.composed})`, () => {
+  it(`adds up per rate group and line by line, and reductions are conserved (${runs.calculated})`, () => {
     const seen = { creditNotes: 0, groups: 0, discounts: 0, promos: 0 };
     fc.assert(
       fc.property(given, ({ items, reductions }) => {
-        const composed = compose(items, reductions);
-        assertAddsUp(composed);
-        const { lines, amounts, taxes, promoCredits } = composed;
+        const calculated = priceLines(items, reductions);
+        assertAddsUp(calculated);
+        const { lines, amounts, taxes, promoCredits } = calculated;
         check(columnOf(lines, 'discountAmount') === amounts.discountAmount, 'shares of the discount');
         check(columnOf(lines, 'promoAmount') === amounts.promoAmount, 'shares of the promo credit');
         check(
@@ -79,44 +85,44 @@ describe('any invoice', () => {
         seen.groups += taxes.length > 2 ? 1 : 0;
         seen.discounts += amounts.discountAmount > 0n ? 1 : 0;
         seen.promos += amounts.promoAmount > 0n ? 1 : 0;
-        const undone = voidNoteOf(composed);
+        const undone = voidNoteOf(calculated);
         check(undone.amounts.totalAmount + amounts.totalAmount === 0n, 'a void note undoes the total');
         check(columnOf(undone.lines, 'amount') === -amounts.totalAmount, 'lines of a void note');
       }),
-      { numRuns: runs.composed },
+      { numRuns: runs.calculated },
     );
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(runs.composed / 20);
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(runs.calculated / 20);
   });
 
   it(`returns its tax exactly, in whatever way a refund is split (${runs.refunded})`, () => {
     let split = 0;
     fc.assert(
       fc.property(given, cuts, fc.integer({ min: 0, max: 1000 }), ({ items, reductions }, parts, creditPart) => {
-        const composed = compose(items, reductions);
-        const { totalAmount, taxAmount } = composed.amounts;
+        const calculated = priceLines(items, reductions);
+        const { totalAmount, taxAmount } = calculated.amounts;
         if (totalAmount <= 0n) return;
         const creditSpent = (totalAmount * BigInt(creditPart)) / 1000n;
-        let ledger = ledgerOf(composed, { paid: totalAmount - creditSpent, creditSpent });
-        const made: Refund[] = [];
+        let ledger = ledgerOf(calculated, { paid: totalAmount - creditSpent, creditSpent });
+        const made: RefundSplit[] = [];
         for (const part of [...parts, 1000]) {
           const left = refundable(ledger);
           const amount = part === 1000 ? left : (left * BigInt(part)) / 1000n;
           if (amount === 0n) continue;
-          const [next, refunded] = refund(ledger, amount);
+          const [next, refunded] = refundFrom(ledger, amount);
           assertShares(ledger, refunded, amount);
           ledger = next;
           made.push(refunded);
           const so = sum(made.map(each => each.amount));
           const tax = sum(made.map(each => each.tax));
           check(tax === ratio(taxAmount, so, totalAmount, 'half-away-from-zero'), 'cumulative tax');
-          const credits = ratio(composed.promoCredits, so, totalAmount, 'floor');
+          const credits = ratio(calculated.promoCredits, so, totalAmount, 'floor');
           check(sum(made.map(each => each.promoCredits)) === credits, 'cumulative promo credits');
         }
         if (made.length > 2) split++;
         assertAllBack(ledger);
         check(sum(made.map(each => each.tax)) === taxAmount, 'all tax is back');
         check(sum(made.map(each => each.toMainCredit)) === creditSpent, 'main credit is back');
-        check(sum(made.map(each => each.promoCredits)) === composed.promoCredits, 'all promo credits are back');
+        check(sum(made.map(each => each.promoCredits)) === calculated.promoCredits, 'all promo credits are back');
       }),
       { numRuns: runs.refunded },
     );
@@ -129,17 +135,17 @@ describe('any invoice', () => {
     const seen = { refund: 0, undo: 0, credit: 0, short: 0 };
     fc.assert(
       fc.property(given, steps, fc.nat(1), ({ items, reductions }, moves, short) => {
-        const composed = compose(items, reductions);
-        const { totalAmount } = composed.amounts;
+        const calculated = priceLines(items, reductions);
+        const { totalAmount } = calculated.amounts;
         if (totalAmount <= 1n) return;
-        let ledger = ledgerOf(composed);
+        let ledger = ledgerOf(calculated);
         if (short === 1) {
-          const [left, shares] = acceptShort({ ...ledger, paid: totalAmount - 1n }, 1n);
+          const [left, shares] = acceptUnderpayment({ ...ledger, paid: totalAmount - 1n }, 1n);
           check(creditNoteOf('in_1', shares).totalAmount === -1n, 'a note for bank charges');
           ledger = left;
           seen.short++;
         }
-        const made: Refund[] = [];
+        const made: RefundSplit[] = [];
         for (const [move, part, at] of moves) {
           const before = refundable(ledger);
           ledger = interrupted(ledger, made, move, part, at);
@@ -149,7 +155,7 @@ describe('any invoice', () => {
         const rest = refundable(ledger);
         // lines of opposite signs may be left over that add up to nothing
         if (rest === 0n) return;
-        [ledger] = refund(ledger, rest);
+        [ledger] = refundFrom(ledger, rest);
         assertAllBack(ledger);
       }),
       { numRuns: runs.interrupted },
@@ -161,7 +167,7 @@ describe('any invoice', () => {
     const amount = fc.nat(100_000).map(BigInt);
     fc.assert(
       fc.property(given, amount, fc.nat(2000).map(BigInt), cuts, ({ items, reductions }, balance, minimum, parts) => {
-        const { totalAmount } = compose(items, reductions).amounts;
+        const { totalAmount } = priceLines(items, reductions).amounts;
         const { creditSpent, creditGiven, due, amountDue } = settle(totalAmount, balance, minimum);
         check(creditSpent + due - creditGiven === totalAmount && amountDue === totalAmount - creditSpent, 'settled');
         check(creditSpent >= 0n && creditSpent <= balance && due >= 0n, 'credit within the balance');
@@ -170,7 +176,7 @@ describe('any invoice', () => {
         let account: CreditAccount = { type: 'main', currency: 'EUR', balance };
         const booked = (move: CreditEntry['move'], delta: bigint) => {
           if (delta === 0n) return;
-          const [next, entry] = book(account, move, delta);
+          const [next, entry] = postEntry(account, move, delta);
           check(entry.before === account.balance && entry.after === next.balance, 'chained entries');
           account = next;
           entries.push(entry);
@@ -183,8 +189,8 @@ describe('any invoice', () => {
         const invoices = parts.map((part, i) => ({ invoiceId: `in_${i}`, refundable: BigInt(part * 20) }));
         const { refunds, toMainCredit } = distributeCredit(creditGiven, invoices);
         check(sum(refunds.map(each => each.amount)) + toMainCredit === creditGiven, 'credit that is sent back');
-        const { surplus, shortfall } = receipt(due, due + minimum + 1n, false);
-        check(surplus === minimum + 1n && shortfall === 0n, 'a surplus');
+        const { overpayment, underpayment } = reconcileAmount(due, due + minimum + 1n, false);
+        check(overpayment === minimum + 1n && underpayment === 0n, 'an overpayment');
       }),
       { numRuns: runs.credited },
     );
@@ -193,8 +199,8 @@ describe('any invoice', () => {
   it(`is explained by numbers that add up to it (${runs.explained})`, () => {
     fc.assert(
       fc.property(given, ({ items, reductions }) => {
-        const composed = compose(items, reductions);
-        const { totalAmount } = composed.amounts;
+        const calculated = priceLines(items, reductions);
+        const { totalAmount } = calculated.amounts;
         const facts = items.map(({ unitAmountExcludingTax, quantity }, i) => ({
           lineId: `in_1_${i + 1}`,
           name: 'Line',
@@ -202,7 +208,7 @@ describe('any invoice', () => {
           quantity,
           sourceLineId: '',
         }));
-        const { lines, totals } = explain(composed, facts);
+        const { lines, totals } = explain(calculated, facts);
         check(sum(lines.map(each => each.amount)) === totalAmount, 'lines add up to the total');
         check(sum(totals.slice(0, -1).map(each => each.amount)) === totalAmount, 'totals add up to the last');
         check(totals.at(-1)?.amount === totalAmount, 'the last total');
@@ -216,10 +222,10 @@ describe('any invoice', () => {
 });
 
 /** One step of the third property; refunds are pushed to `made`, and taken from it when they are undone. */
-function interrupted(ledger: RefundLedger, made: Refund[], move: string, part: number, at: number): RefundLedger {
+function interrupted(ledger: RefundLedger, made: RefundSplit[], move: string, part: number, at: number): RefundLedger {
   const amount = (refundable(ledger) * BigInt(part)) / 1000n;
   if (move === 'refund' && amount > 0n) {
-    const [next, refunded] = refund(ledger, amount);
+    const [next, refunded] = refundFrom(ledger, amount);
     made.push(refunded);
     return next;
   }
@@ -238,7 +244,7 @@ function interrupted(ledger: RefundLedger, made: Refund[], move: string, part: n
 
 function assertShares(
   ledger: RefundLedger,
-  { lines, net, tax, toPayments, toMainCredit }: Refund,
+  { lines, net, tax, toPayments, toMainCredit }: RefundSplit,
   amount: bigint,
 ): void {
   check(net + tax === amount && toPayments + toMainCredit === amount, 'parts of a refund');

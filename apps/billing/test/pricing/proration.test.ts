@@ -1,22 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
-import { compose } from '../../src/pricing/price.js';
-import { chargePart, creditUnused, prorationScale, type Stretch } from '../../src/pricing/proration.js';
+import { priceLines } from '../../src/pricing/price.js';
+import { chargePart, creditUnused, prorationScale, type ServicePeriod } from '../../src/pricing/proration.js';
 import { line, rate } from './samples.js';
 
 const day = 86_400;
-const days = (start: number, end: number): Stretch => ({ start: start * day, end: end * day });
-const dates = (start: string, end: string): Stretch => ({
+const days = (start: number, end: number): ServicePeriod => ({ start: start * day, end: end * day });
+const dates = (start: string, end: string): ServicePeriod => ({
   start: Date.parse(`${start}T00:00:00Z`) / 1000,
   end: Date.parse(`${end}T00:00:00Z`) / 1000,
 });
 const month = days(0, 30);
 
-const credit = (net: bigint, period: Stretch, at: number, creditedNet = 0n) =>
+const credit = (net: bigint, period: ServicePeriod, at: number, creditedNet = 0n) =>
   creditUnused({ net, creditedNet }, period, at).amount;
-const charge = (unitAmount: bigint, quantity: number, part: Stretch, period: Stretch) =>
+const charge = (unitAmount: bigint, quantity: number, part: ServicePeriod, period: ServicePeriod) =>
   chargePart({ unitAmount, quantity }, part, period).amount;
 
-describe('D7 and U3: a charge for part of a period', () => {
+describe('a charge for part of a period', () => {
   it('333 × 4 for a third of the period: 444', () => {
     expect(charge(333n, 4, days(20, 30), month)).toBe(444n);
   });
@@ -49,16 +49,16 @@ describe('D7 and U3: a charge for part of a period', () => {
   });
 });
 
-describe('U2: a credit for unused time', () => {
+describe('a credit for unused time', () => {
   it('100 % off 7200, 1 → 2 seats with 20 of 30 days left: credit 0, charge 9600', () => {
-    const paid = compose([line(7200n)], { discount: { kind: 'percentage', percentage: 10_000 } });
+    const paid = priceLines([line(7200n)], { discount: { kind: 'percentage', percentage: 10_000 } });
     expect(credit(paid.lines[0]?.net ?? 1n, month, 10 * day)).toBe(0n);
     expect(charge(7200n, 2, days(10, 30), month)).toBe(9600n);
   });
 
   it('recurring 50 %: net 5000, 12 of 30 days left: −2000; new 20000: 8000 − 4000', () => {
     expect(credit(5000n, month, 18 * day)).toBe(-2000n);
-    const change = compose([line(-2000n), line(charge(20_000n, 1, days(18, 30), month))], {
+    const change = priceLines([line(-2000n), line(charge(20_000n, 1, days(18, 30), month))], {
       discount: { kind: 'percentage', percentage: 5000 },
     });
     expect(change.lines.map(({ amountExcludingTax, discountAmount }) => [amountExcludingTax, discountAmount])).toEqual([
@@ -94,17 +94,17 @@ describe('U2: a credit for unused time', () => {
 });
 
 describe('documents of changes', () => {
-  it('U5: 1000 → 2000, 1 of 30 days left, next period paid: −33 + 67 − 1000 + 2000, tax 207, total 1241', () => {
+  it('1000 → 2000, 1 of 30 days left, next period paid: −33 + 67 − 1000 + 2000, tax 207, total 1241', () => {
     const [credited, charged] = [credit(1000n, month, 29 * day), charge(2000n, 1, days(29, 30), month)];
     expect([credited, charged]).toEqual([-33n, 67n]);
     const tax = rate(20);
-    const { amounts } = compose([line(credited, tax), line(charged, tax), line(-1000n, tax), line(2000n, tax)]);
+    const { amounts } = priceLines([line(credited, tax), line(charged, tax), line(-1000n, tax), line(2000n, tax)]);
     expect(amounts).toMatchObject({ taxAmount: 207n, totalAmount: 1241n });
   });
 
-  it('U7: net 10000 + 2000 of tax, 40 % left, usage 1250: −2750, tax −550: credit note 3300', () => {
+  it('net 10000 + 2000 of tax, 40 % left, usage 1250: −2750, tax −550: credit note 3300', () => {
     const credited = credit(10_000n, days(0, 10), 6 * day);
-    const { amounts } = compose([line(credited, rate(20)), line(1250n, rate(20))]);
+    const { amounts } = priceLines([line(credited, rate(20)), line(1250n, rate(20))]);
     expect(amounts).toMatchObject({ totalAmountExcludingTax: -2750n, taxAmount: -550n, totalAmount: -3300n });
   });
 });

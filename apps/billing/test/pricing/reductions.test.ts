@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DiscountProblem } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { promoBack } from '../../src/invoices/domain/items.js';
+import { promoCreditsBack } from '../../src/invoices/domain/items.js';
 import { type PromoTerms, promoOn, promoReturned } from '../../src/pricing/credit.js';
 import {
   type CodeUse,
@@ -13,7 +13,7 @@ import {
   discountsCycle,
   isDiscountable,
 } from '../../src/pricing/discount.js';
-import { compose } from '../../src/pricing/price.js';
+import { priceLines } from '../../src/pricing/price.js';
 import { line, rate } from './samples.js';
 
 const percentage = (bps: number): DiscountTerms => ({ kind: 'percentage', percentage: bps });
@@ -25,9 +25,9 @@ const promo = (over: Partial<PromoTerms> = {}): PromoTerms => ({
   ...over,
 });
 
-describe('M1 order', () => {
+describe('the order of reductions', () => {
   it('is discount, promo credit, tax', () => {
-    const { lines, amounts, promoCredits } = compose([line(10_000n, rate(20))], {
+    const { lines, amounts, promoCredits } = priceLines([line(10_000n, rate(20))], {
       discount: percentage(5000),
       promo: promo({ balance: 10n }),
     });
@@ -44,7 +44,7 @@ describe('M1 order', () => {
   });
 
   it('takes promo credit over what the discount leaves', () => {
-    const { lines } = compose([line(1000n), line(1000n, rate(0), { discountable: false })], {
+    const { lines } = priceLines([line(1000n), line(1000n, rate(0), { discountable: false })], {
       discount: fixed(500n),
       promo: promo({ balance: 3n }),
     });
@@ -55,18 +55,18 @@ describe('M1 order', () => {
   });
 });
 
-describe('M2 discount', () => {
+describe('discount', () => {
   it.each([
     ['33.33 %', percentage(3333), 666n],
     ['50 %', percentage(5000), 1000n],
     ['fixed 2500', fixed(2500n), 1999n],
   ])('of a base of 1999: %s', (_, terms, amount) => {
     expect(discountOn(1999n, terms)).toBe(amount);
-    expect(compose([line(1999n)], { discount: terms }).amounts.discountAmount).toBe(amount);
+    expect(priceLines([line(1999n)], { discount: terms }).amounts.discountAmount).toBe(amount);
   });
 
   it('is on the positive lines that the code covers, and shared over them by largest remainder', () => {
-    const { lines } = compose(
+    const { lines } = priceLines(
       [line(100n), line(-50n), line(100n), line(1000n, rate(0), { discountable: false }), line(100n)],
       { discount: fixed(100n) },
     );
@@ -79,7 +79,7 @@ describe('M2 discount', () => {
   });
 
   it('fixed 500 of 1000, upgrade to 2000 with 40 % left: −200, 800 − 200, net +400', () => {
-    const paid = compose([line(1000n)], { discount: fixed(500n) });
+    const paid = priceLines([line(1000n)], { discount: fixed(500n) });
     expect(paid.amounts.totalAmount).toBe(500n);
     const discount = discountOfChange(fixed(500n), {
       newItemsBase: 2000n,
@@ -87,12 +87,12 @@ describe('M2 discount', () => {
       leftSeconds: 4n,
       periodSeconds: 10n,
     });
-    const change = compose([line(-200n), line(800n)], { discount });
+    const change = priceLines([line(-200n), line(800n)], { discount });
     expect(change.amounts).toMatchObject({ discountAmount: 200n, totalAmount: 400n });
   });
 
   it('plan 1000 and add-on 500, fixed 300 (200 and 100), add-on × 2 at half: −200 + 500 − 50', () => {
-    const paid = compose([line(1000n), line(500n)], { discount: fixed(300n) });
+    const paid = priceLines([line(1000n), line(500n)], { discount: fixed(300n) });
     expect(paid.lines.map(({ discountAmount }) => discountAmount)).toEqual([200n, 100n]);
     const discount = discountOfChange(fixed(300n), {
       newItemsBase: 2000n,
@@ -101,7 +101,7 @@ describe('M2 discount', () => {
       periodSeconds: 2n,
     });
     expect(discount).toEqual(fixed(50n));
-    expect(compose([line(-200n), line(500n)], { discount }).amounts).toMatchObject({
+    expect(priceLines([line(-200n), line(500n)], { discount }).amounts).toMatchObject({
       discountAmount: 50n,
       totalAmount: 250n,
     });
@@ -180,7 +180,7 @@ describe('a discount code', () => {
   });
 });
 
-describe('M3 promo credit', () => {
+describe('promo credit', () => {
   it.each([
     ['base 5050 at rate 100', 5050n, promo(), { amount: 5000n, credits: 50n }],
     ['base 5050 at rate 1000', 5050n, promo({ exchangeRate: 1000n }), { amount: 5000n, credits: 5n }],
@@ -198,10 +198,10 @@ describe('M3 promo credit', () => {
   });
 
   it('never makes a total negative: negative lines count in its base', () => {
-    const { lines, amounts } = compose([line(1000n), line(-800n)], { promo: promo() });
+    const { lines, amounts } = priceLines([line(1000n), line(-800n)], { promo: promo() });
     expect(lines.map(({ promoAmount }) => promoAmount)).toEqual([200n, 0n]);
     expect(amounts.totalAmount).toBe(0n);
-    expect(compose([line(1000n), line(-1800n)], { promo: promo() }).amounts).toMatchObject({
+    expect(priceLines([line(1000n), line(-1800n)], { promo: promo() }).amounts).toMatchObject({
       promoAmount: 0n,
       totalAmount: -800n,
     });
@@ -217,13 +217,13 @@ describe('M3 promo credit', () => {
   });
 
   it('comes back for unused time, floored', () => {
-    expect(promoBack({ promo: { credits: 10n, share: 1n, total: 1n } }, 1n, 3n)).toBe(3n);
+    expect(promoCreditsBack({ promo: { credits: 10n, share: 1n, total: 1n } }, 1n, 3n)).toBe(3n);
   });
 });
 
 describe('semantics §6: 3 × 19.99 and 5.00 at 8.25 % with 10.00 of promo credit', () => {
   it('come to 5951, as 5493 and 458', () => {
-    const { lines, amounts } = compose([line(1999n, rate(8.25), { quantity: 3 }), line(500n, rate(8.25))], {
+    const { lines, amounts } = priceLines([line(1999n, rate(8.25), { quantity: 3 }), line(500n, rate(8.25))], {
       promo: promo({ balance: 10n }),
     });
     expect(lines.map(({ promoAmount, tax, amount }) => [promoAmount, tax, amount])).toEqual([

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { compose } from '../../src/pricing/price.js';
+import { priceLines } from '../../src/pricing/price.js';
 import { commonPercentage, percentageOf, ppmOf, taxesOn } from '../../src/pricing/tax.js';
 import { line, rate, reverseCharge } from './samples.js';
 
-describe('T1 precision', () => {
+describe('precision', () => {
   it.each([
     [100_000n, 8.875, 8875n],
     [765_000n, 8.425, 64_451n],
   ])('net %s at %s %% is taxed %s', (net, percent, tax) => {
-    expect(compose([line(net, rate(percent))]).amounts.taxAmount).toBe(tax);
+    expect(priceLines([line(net, rate(percent))]).amounts.taxAmount).toBe(tax);
   });
 
   it('a percentage becomes a rate exactly, and a rate the nearest percentage', () => {
@@ -17,9 +17,9 @@ describe('T1 precision', () => {
   });
 });
 
-describe('T2 several rates', () => {
+describe('several rates', () => {
   it('333 and 333 at 19 %, 333 at 7 %: 127 as 64 and 63, and 23; total 1149', () => {
-    const { lines, taxes, amounts, taxPercentage } = compose([
+    const { lines, taxes, amounts, taxPercentage } = priceLines([
       line(333n, rate(19)),
       line(333n, rate(19)),
       line(333n, rate(7)),
@@ -34,13 +34,13 @@ describe('T2 several rates', () => {
   });
 
   it('−5000 at 20 % and 8000 with reverse charge: −1000 and 0, total 2000', () => {
-    const { lines, amounts } = compose([line(-5000n, rate(20)), line(8000n, reverseCharge)]);
+    const { lines, amounts } = priceLines([line(-5000n, rate(20)), line(8000n, reverseCharge)]);
     expect(lines.map(({ tax }) => tax)).toEqual([-1000n, 0n]);
     expect(amounts).toMatchObject({ totalAmountExcludingTax: 3000n, taxAmount: -1000n, totalAmount: 2000n });
   });
 
   it('categories of the same rate are groups of their own', () => {
-    const { taxes } = compose([line(100n, reverseCharge), line(50n, rate(0)), line(1n, reverseCharge)]);
+    const { taxes } = priceLines([line(100n, reverseCharge), line(50n, rate(0)), line(1n, reverseCharge)]);
     expect(taxes.map(({ category, net }) => [category, net])).toEqual([
       ['AE', 101n],
       ['Z', 50n],
@@ -48,7 +48,7 @@ describe('T2 several rates', () => {
   });
 
   it('June usage at 22 % and the July fee at 24 %: 2200, 1200, total 18400', () => {
-    const { lines, amounts } = compose([line(10_000n, rate(22)), line(5000n, rate(24))]);
+    const { lines, amounts } = priceLines([line(10_000n, rate(22)), line(5000n, rate(24))]);
     expect(lines.map(({ tax }) => tax)).toEqual([2200n, 1200n]);
     expect(amounts.totalAmount).toBe(18_400n);
   });

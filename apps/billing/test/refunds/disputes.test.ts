@@ -3,12 +3,12 @@ import { type Invoice, invoiceDetail, refundInvoice } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { InvoiceOutcomes } from '../../src/invoices/outcomes.js';
 import { refunds } from '../../src/invoices/payment-tables.js';
-import { changeSettings } from '../../src/invoices/settings.js';
+import { changeInvoiceSettings } from '../../src/invoices/settings.js';
 import type { InvoiceState } from '../../src/invoices/state.js';
 import { invoiceAggregate } from '../../src/invoices/views.js';
 import { lockRefund, reverseRefund, settledRefund } from '../../src/refunds/book.js';
 import { Disputes } from '../../src/refunds/disputes.js';
-import { receiveSurplus } from '../../src/refunds/surplus.js';
+import { receiveOverpayment } from '../../src/refunds/overpayments.js';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -105,7 +105,7 @@ describe('outcomes', () => {
     expect(ends).not.toContain(`ended ${second.invoiceId}`);
     expect(keeps).not.toContain(true);
     await s.t.db.write(s.t.callerOf(), async tx => {
-      await changeSettings(tx, { keepAfterDispute: true });
+      await changeInvoiceSettings(tx, { keepAfterDispute: true });
       tx.log('Invoices(settings)', 'Update');
       return {};
     });
@@ -121,7 +121,7 @@ describe('money', () => {
     await s.moves.cancel(invoice.invoiceId);
     const late = (tx: Tx, state: InvoiceState) => {
       if (!state.payment) throw new Error('the payment is not there');
-      return receiveSurplus(tx, state, state.payment, { gatewayPaymentId: 'ch_1', amount: 7033n });
+      return receiveOverpayment(tx, state, state.payment, { gatewayPaymentId: 'ch_1', amount: 7033n });
     };
     for (let time = 0; time < 2; time++) {
       await reported(invoice, async (tx, state) => {

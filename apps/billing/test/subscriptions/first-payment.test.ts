@@ -10,7 +10,7 @@ import {
   subscriptionStatus,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { Settlement } from '../../src/collection/settlement.js';
+import { ChargeSettlement } from '../../src/collection/settlement.js';
 import { WireTransfers } from '../../src/collection/wire-transfers.js';
 import { announceMethod } from '../../src/gateways/chargeable.js';
 import { InvoiceOutcomes } from '../../src/invoices/outcomes.js';
@@ -47,7 +47,7 @@ const sent = (invoiceId: string) =>
 const authorised = (reference: string) => ({ is: 'authorised', reference, amount: 1_200n, currency: 'EUR' });
 const reported = (paymentId: string, outcome: object) =>
   w.t.db.write(w.t.callerOf(), async tx => {
-    await w.t.app.get(Settlement).report(tx, {
+    await w.t.app.get(ChargeSettlement).report(tx, {
       paymentId,
       attempt: 1,
       gatewayId,

@@ -27,7 +27,7 @@ import {
   submitChange,
   subscriptionStatus,
 } from '@recur/contracts';
-import { Settlement } from '../../src/collection/settlement.js';
+import { ChargeSettlement } from '../../src/collection/settlement.js';
 import type { Sandbox } from '../../src/gateways/adapters/sandbox.js';
 import { visitor } from '../portal/visitor.js';
 import { cardWorld, type World } from './world.js';
@@ -108,7 +108,7 @@ async function bring(state: State, cases: readonly { invoiceId: string }[]): Pro
     await w.t.rows(`update sandbox_charges set state = 'authorised' where reference = $1`, [reference]);
     await w.t.db.write(w.t.callerOf(), async tx => {
       const outcome = { is: 'authorised', reference, amount: 1n, currency: 'EUR' } as const;
-      await w.t.app.get(Settlement).report(tx, { paymentId, attempt, gatewayId, by: 'answer', outcome });
+      await w.t.app.get(ChargeSettlement).report(tx, { paymentId, attempt, gatewayId, by: 'answer', outcome });
       return {};
     });
     if (state === 'being captured') await w.t.done(capturePayment, { paymentId, externalCaptureId: paymentId });

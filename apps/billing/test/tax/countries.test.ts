@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { allCountries, countryName, ratesOf, standardRate } from '../../src/tax/countries.js';
+import { allCountries, countryName, countryRatesOf, standardRate } from '../../src/tax/countries.js';
 
 const seconds = (day: string) => Date.parse(`${day}T00:00:00Z`) / 1000;
 
@@ -62,7 +62,7 @@ describe('standard rates', () => {
 
   it('are none where no VAT or GST is levied, the US included', () => {
     for (const country of ['US', 'HK', 'KW', 'QA', 'ZZ', '']) {
-      expect([country, ratesOf(country), standardRate(country, seconds('2026-01-01'))]).toEqual([
+      expect([country, countryRatesOf(country), standardRate(country, seconds('2026-01-01'))]).toEqual([
         country,
         [],
         undefined,
@@ -72,7 +72,7 @@ describe('standard rates', () => {
 
   it('are each in order of their days, below 100 %', () => {
     for (const { code } of allCountries()) {
-      const rates = ratesOf(code);
+      const rates = countryRatesOf(code);
       expect(rates.map(({ from }) => from)).toEqual([...new Set(rates.map(({ from }) => from))].sort((a, b) => a - b));
       for (const { ratePpm, from } of rates) {
         expect(Number.isSafeInteger(ratePpm) && ratePpm >= 0 && ratePpm < 1_000_000).toBe(true);

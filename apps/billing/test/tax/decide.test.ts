@@ -10,9 +10,9 @@ import {
 } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
-import { compose } from '../../src/pricing/price.js';
+import { priceLines } from '../../src/pricing/price.js';
 import { billing } from '../../src/service.js';
-import { decide, followUp, rateOf, type TaxItem, type TaxParties, taxFacts } from '../../src/tax/decide.js';
+import { decide, decideRate, followUp, loadTaxContext, type TaxItem, type TaxParties } from '../../src/tax/decide.js';
 import { type TaxDecision, taxPoint } from '../../src/tax/domain/decision.js';
 import { setGatewayRules, setReverseChargePending } from '../../src/tax/settings.js';
 import { line } from '../pricing/samples.js';
@@ -68,7 +68,7 @@ const rule: MerchantVatRule = {
   ignoreVatNumber: false,
 };
 
-describe('the order of T3', () => {
+describe('the order of the rules', () => {
   it('goes from the request over exemption, gateway rule and reverse charge to the country', async () => {
     const userId = users.greek;
     const sources = async (over = {}) => {
@@ -108,11 +108,14 @@ describe('the rate of the tax point', () => {
   it('Estonia 22 → 24 % on 2025-07-01: June usage 10000 → 2200, July fee 5000 → 1200, total 18400', async () => {
     const july = seconds('2025-07-01T00:00:00Z');
     const [usage, fee] = await t.db.read(t.callerOf(), async reader => {
-      const facts = await taxFacts(reader, { userId: users.estonian, sellerCountryCode: 'DE' });
-      const at = (point: number) => rateOf(facts, { gatewayName: 'sandbox', at: point });
+      const facts = await loadTaxContext(reader, { userId: users.estonian, sellerCountryCode: 'DE' });
+      const at = (point: number) => decideRate(facts, { gatewayName: 'sandbox', at: point });
       return [at(taxPoint({ usagePeriodEnd: july }, july)), at(taxPoint({}, july))];
     });
-    const { lines, amounts, taxes } = compose([line(10_000n, usage as TaxDecision), line(5000n, fee as TaxDecision)]);
+    const { lines, amounts, taxes } = priceLines([
+      line(10_000n, usage as TaxDecision),
+      line(5000n, fee as TaxDecision),
+    ]);
     expect(lines.map(({ tax }) => tax)).toEqual([2200n, 1200n]);
     expect(amounts.totalAmount).toBe(18_400n);
     expect(taxes).toMatchObject([
@@ -160,8 +163,8 @@ describe('reverse charge', () => {
   it('of an unconfirmed number is followed up when a document is finished', async () => {
     const finish = (userId: number) =>
       settings(async tx => {
-        const facts = await taxFacts(tx, { userId, sellerCountryCode: 'DE' });
-        await followUp(tx, facts, [rateOf(facts, { gatewayName: 'sandbox', at: tx.now })]);
+        const facts = await loadTaxContext(tx, { userId, sellerCountryCode: 'DE' });
+        await followUp(tx, facts, [decideRate(facts, { gatewayName: 'sandbox', at: tx.now })]);
         return {};
       });
     await finish(users.greek);
@@ -210,10 +213,10 @@ describe('US sales tax', () => {
     await t.done(setUsRates, { rates });
     const rate = await decided({ userId });
     expect(rate).toMatchObject({ category: 'S', ratePpm: 88_750, jurisdiction: 'US-NY', source: 'us' });
-    expect(compose([line(100_000n, rate)]).amounts.taxAmount).toBe(8875n);
+    expect(priceLines([line(100_000n, rate)]).amounts.taxAmount).toBe(8875n);
     expect(await decided({ userId, at: seconds('2026-02-01T00:00:00Z') })).toMatchObject({ ratePpm: 90_000 });
     await knowUser(t, 8, { countryCode: 'US', zipCode: '90210' });
-    expect(compose([line(765_000n, await decided({ userId: 8 }))]).amounts.taxAmount).toBe(64_451n);
+    expect(priceLines([line(765_000n, await decided({ userId: 8 }))]).amounts.taxAmount).toBe(64_451n);
   });
 
   it("follows usVATConfig of the plan, else of the product, else the merchant's nexus", async () => {

@@ -35,7 +35,7 @@ const question = (over: Partial<TaxQuestion> = {}): TaxQuestion => ({
 });
 const seller = question().seller;
 
-describe('T3 which rate', () => {
+describe('which rate', () => {
   it('is that of the tax point: the last second of the usage, the finish of a fee', () => {
     const july = seconds('2025-07-01T00:00:00Z');
     const of = (at: number) => decideTax(question({ at })).ratePpm;
@@ -108,7 +108,7 @@ describe('T3 which rate', () => {
   });
 });
 
-describe('T3 reverse charge', () => {
+describe('reverse charge', () => {
   const withNumber = (number: string, over: object = {}): TaxBuyer => ({
     ...business,
     vatNumber: { number, wellFormed: true, answer: { valid: true, checkedAt: now }, ...over },
@@ -148,7 +148,7 @@ describe('T3 reverse charge', () => {
   });
 });
 
-describe('T3 US sales tax', () => {
+describe('US sales tax', () => {
   const decided = (over: Partial<TaxQuestion> = {}) => decideTax(question({ buyer: newYorker, ...over }));
 
   it('is that of the ZIP code, else of the state, while they are in force', () => {

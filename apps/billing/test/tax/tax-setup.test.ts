@@ -11,7 +11,7 @@ import {
 import type { Tx } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
 import { billing } from '../../src/service.js';
-import { setGatewayRules, setReverseChargePending, settingsOf } from '../../src/tax/settings.js';
+import { setGatewayRules, setReverseChargePending, taxSettingsOf } from '../../src/tax/settings.js';
 import { knowUser } from './customers.js';
 
 let t: TestService;
@@ -39,9 +39,9 @@ describe('vat/nexus', () => {
     });
     expect(await logged()).toMatchObject([{ target: 'Tax(nexus)', content: 'Update' }]);
     expect(await t.done(setNexus, { nexusAddresses: [address] })).toEqual({ nexusAddresses: [normal] });
-    const { nexusAddresses } = await t.db.read(t.callerOf(), reader => settingsOf(reader));
+    const { nexusAddresses } = await t.db.read(t.callerOf(), reader => taxSettingsOf(reader));
     expect(nexusAddresses).toEqual([normal]);
-    expect((await t.db.read(t.callerOf(neighbour), reader => settingsOf(reader))).nexusAddresses).toEqual([]);
+    expect((await t.db.read(t.callerOf(neighbour), reader => taxSettingsOf(reader))).nexusAddresses).toEqual([]);
   });
 
   it.each([

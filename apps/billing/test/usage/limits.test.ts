@@ -28,7 +28,7 @@ async function limited(metricLimit: number, of: Parameters<Metered['metric']> = 
   return { ...made, metric, use: (value: number) => s.use(made.userId, metric, value) };
 }
 
-describe('a recurring limit (G3)', () => {
+describe('a recurring limit', () => {
   it('1000, used 700: 1300; + 50 by hand; used 900: carryover 450', async () => {
     const { userId, metric, use } = await limited(1000, ['limitRecurring']);
     await use(700);
@@ -83,7 +83,7 @@ describe('an adjustment', () => {
   });
 });
 
-describe('a plan change (G5)', () => {
+describe('a plan change', () => {
   it('limit 1000 → 5000 with 40 % left: 2600 with proration; what was used stays', async () => {
     const { userId, id, metric, use } = await limited(1000, [
       'limitMetered',
@@ -101,7 +101,7 @@ describe('a plan change (G5)', () => {
   });
 });
 
-describe('events beyond limits (G8)', () => {
+describe('events beyond limits', () => {
   /** A subscriber to a small plan, which names a middle one to upgrade to, which names a large one. */
   async function upgrading() {
     const metrics = [s.metric('limitMetered'), s.metric('limitMetered')] as const;
@@ -165,7 +165,7 @@ describe('events beyond limits (G8)', () => {
   });
 });
 
-describe('user.metric.update (G10)', () => {
+describe('user.metric.update', () => {
   it('is emitted at most once a second, and once at 80 % and at 100 % of a limit', async () => {
     const { metric, use } = await limited(100);
     await s.t.emitted();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ingestUsageEvents, ndjsonLines, validate } from '@recur/contracts';
-import { linesIn } from '../../src/usage/events/usage-events.js';
+import { eventLines } from '../../src/usage/events/usage-events.js';
 
 const good = JSON.stringify({ userId: 1, metricCode: 'calls', externalEventId: 'e1' });
 
@@ -8,7 +8,7 @@ describe('the lines of an NDJSON text', () => {
   it('are counted from 1, with blank ones, and those that are no events are named with a reason', async () => {
     const deep = `{"metricProperties":${'['.repeat(70)}${']'.repeat(70)}}`;
     const long = `{"metricProperties":{"a":[${'0,'.repeat(3_000)}0]}}`;
-    const { events, refused } = await linesIn(['', good, 'x', '{}', deep, long, `${good}\r`, '[]'].join('\n'));
+    const { events, refused } = await eventLines(['', good, 'x', '{}', deep, long, `${good}\r`, '[]'].join('\n'));
     expect(events.map(({ line, event }) => [line, event.externalEventId])).toEqual([
       [2, 'e1'],
       [7, 'e1'],
@@ -23,7 +23,7 @@ describe('the lines of an NDJSON text', () => {
   });
 
   it('are all read though no more than 1000 refusals are told', async () => {
-    const { events, refused } = await linesIn(`${'{}\n'.repeat(5_000)}${good}`);
+    const { events, refused } = await eventLines(`${'{}\n'.repeat(5_000)}${good}`);
     expect([events.map(({ line }) => line), refused.length, refused.at(-1)?.line]).toEqual([[5_001], 1_000, 1_000]);
   });
 
@@ -39,7 +39,7 @@ describe('the lines of an NDJSON text', () => {
         if (!isDone) setImmediate(count);
       };
       setImmediate(count);
-      await linesIn(text);
+      await eventLines(text);
       isDone = true;
       expect(turns).toBeGreaterThan(fewest);
     }

@@ -1,5 +1,4 @@
-import { document, flag, int, integer, table, text } from '@recur/platform';
-import { oneOf } from '../columns.js';
+import { document, flag, int, integer, oneOf, table, text } from '@recur/platform';
 import { type Checkout, checkoutLifecycle } from './domain/checkout.js';
 
 export const checkouts = table<Checkout>('checkouts', {

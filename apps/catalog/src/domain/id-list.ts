@@ -1,8 +1,8 @@
-const shown = 10;
+const mostShown = 10;
 
 /** Number of ids to load for `idList`: one more than it shows. */
-export const neededIds = shown + 1;
+export const neededIds = mostShown + 1;
 
 /** Ids in a message: the first ten, and whether there are more. */
 export const idList = (ids: readonly number[]) =>
-  ids.length > shown ? `${ids.slice(0, shown).join(', ')} and more` : ids.join(', ');
+  ids.length > mostShown ? `${ids.slice(0, mostShown).join(', ')} and more` : ids.join(', ');

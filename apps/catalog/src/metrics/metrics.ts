@@ -11,7 +11,7 @@ import {
 } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import { type Caller, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
-import { named } from '../codes.js';
+import { nameOfCode } from '../codes.js';
 import { sortNameOf } from '../columns.js';
 import { withId } from '../lists.js';
 import { activePlansUsing } from '../plan-references.js';
@@ -20,7 +20,7 @@ import { edit, type MetricEdit, type MetricType, remove } from './domain/metric.
 import { type MetricRow, metrics } from './tables.js';
 import { metricView } from './views.js';
 
-const orders = { createTime: 'create_time', metricName: 'sort_name', code: 'code', modifyTime: 'modify_time' };
+const metricOrders = { createTime: 'create_time', metricName: 'sort_name', code: 'code', modifyTime: 'modify_time' };
 
 @Controller()
 export class Metrics {
@@ -35,8 +35,8 @@ export class Metrics {
         merchantId: tx.merchantId,
         id,
         version: 0,
-        type: named(metricType, type),
-        aggregationType: named(aggregationType, aggregation),
+        type: nameOfCode(metricType, type),
+        aggregationType: nameOfCode(aggregationType, aggregation),
         metadata: metaData,
         createTime: tx.now,
         modifyTime: tx.now,
@@ -53,11 +53,11 @@ export class Metrics {
     const sent: MetricEdit & Pick<MetricRow, 'sortName'> = {
       ...texts,
       sortName: sortNameOf(texts.metricName),
-      ...(type !== undefined && { type: named(metricType, type) }),
+      ...(type !== undefined && { type: nameOfCode(metricType, type) }),
       ...(metaData && { metadata: metaData }),
     };
     return this.db.write(caller, async tx => {
-      const metric = await lock(tx, metricId);
+      const metric = await lockMetric(tx, metricId);
       const retyped = sent.type !== undefined && sent.type !== metric.type;
       const edited = edit(metric, sent, retyped ? await activePlansUsing(tx, metricId) : [], tx.now);
       if (!edited) return { merchantMetric: metricView(metric) };
@@ -68,7 +68,7 @@ export class Metrics {
   @Handle(deleteMetric)
   delete({ metricId }: In<typeof deleteMetric>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const metric = await lock(tx, metricId);
+      const metric = await lockMetric(tx, metricId);
       const deleted = remove(metric, await activePlansUsing(tx, metricId), tx.now);
       return { merchantMetric: tx.step(metricAggregate, deleted, 'metric.deleted', { log: 'Delete' }).view };
     });
@@ -95,7 +95,7 @@ export class Metrics {
           ['create_time >= ?', given(input.createTimeStart)],
           ['create_time <= ?', given(input.createTimeEnd)],
         ],
-        order: sorted(orders, input),
+        order: sorted(metricOrders, input),
         page,
         count,
         sparse: found !== undefined,
@@ -109,7 +109,7 @@ export class Metrics {
  * Locks a metric that is not deleted. Plans lock their metrics (`holdMetrics`) before they become active, so of a
  * deletion and an activation at the same time the second one sees the first.
  */
-const lock = (tx: Tx, id: number) => tx.lock(metricAggregate, { id, deletedTime: 0 }, 'metric_not_found');
+const lockMetric = (tx: Tx, id: number) => tx.lock(metricAggregate, { id, deletedTime: 0 }, 'metric_not_found');
 
 /** Metrics with these ids, deleted ones included. */
 export const metricsAmong = (reader: Reader, ids: readonly number[]): Promise<MetricRow[]> =>

@@ -1,5 +1,4 @@
-import { document, flag, int, integer, table, text } from '@recur/platform';
-import { oneOf } from '../columns.js';
+import { document, flag, int, integer, oneOf, table, text } from '@recur/platform';
 import type { AggregationType, Metric, MetricType } from './domain/metric.js';
 
 export interface MetricRow extends Metric {

@@ -36,7 +36,7 @@ export async function checkAddons(tx: Tx, input: References): Promise<PlanRow[]>
   if (unknown.length > 0) throw new Rejected('plan_not_found', undefined, unknown);
 
   const unfit = entries.flatMap(({ path, type, addon }): Issue[] => {
-    const message = addon && whyUnfit(addon, type, currency);
+    const message = addon && whyAddonUnfit(addon, type, currency);
     return message ? [{ path, message }] : [];
   });
   if (input.type !== planType.main) {
@@ -50,7 +50,7 @@ export async function checkAddons(tx: Tx, input: References): Promise<PlanRow[]>
   return locked.flatMap(addon => (addon?.type === 'recurringAddon' ? [addon] : []));
 }
 
-function whyUnfit(addon: PlanRow, type: keyof typeof labels, currency: string): string | undefined {
+function whyAddonUnfit(addon: PlanRow, type: keyof typeof labels, currency: string): string | undefined {
   if (addon.type !== (type satisfies PlanType)) return `must be ${labels[type]}`;
   if (addon.currency !== currency) return `must be priced in ${currency} like the plan, not in ${addon.currency}`;
   return addon.status === 'hardArchived' ? 'must not be hard-archived' : undefined;

@@ -1,5 +1,5 @@
 import { type editPlan, type In, type newPlan, noYes, planType } from '@recur/contracts';
-import { named } from '../codes.js';
+import { nameOfCode } from '../codes.js';
 import { sortNameOf } from '../columns.js';
 import { usVatConfigOf } from '../us-vat.js';
 import type { PlanRow } from './tables.js';
@@ -48,7 +48,7 @@ function priced(input: NewPlan) {
   const { currency, intervalUnit, intervalCount, trialDemand, gasPayer, multiCurrencies, multiTrials } = input;
   const { metricLimits, metricMeteredCharge, metricRecurringCharge } = input;
   return {
-    type: named(planType, input.type),
+    type: nameOfCode(planType, input.type),
     currency,
     amount: BigInt(input.amount),
     compareAtAmount: BigInt(input.compareAtAmount),

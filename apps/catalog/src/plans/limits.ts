@@ -41,33 +41,33 @@ export class PlanLimits {
       // the row that the trigger would insert; inserted here because the answer needs its id
       tx.save(planMetrics, limit);
       change(tx, plan, [...plan.metricLimits, { metricId, metricLimit }], 'NewMetricLimit');
-      return shown(tx, limit);
+      return limitAnswer(tx, limit);
     });
   }
 
   @Handle(editPlanLimit)
   edit({ metricPlanLimitId, metricLimit }: In<typeof editPlanLimit>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const { limit, plan } = await lock(tx, metricPlanLimitId);
+      const { limit, plan } = await lockLimit(tx, metricPlanLimitId);
       const all = plan.metricLimits.map(one => (one.metricId === limit.metricId ? { ...one, metricLimit } : one));
       const changed = change(tx, plan, all, 'EditMetricLimit');
-      return shown(tx, changed ? { ...limit, metricLimit, modifyTime: tx.now } : limit);
+      return limitAnswer(tx, changed ? { ...limit, metricLimit, modifyTime: tx.now } : limit);
     });
   }
 
   @Handle(deletePlanLimit)
   delete({ metricPlanLimitId }: In<typeof deletePlanLimit>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const { limit, plan } = await lock(tx, metricPlanLimitId);
+      const { limit, plan } = await lockLimit(tx, metricPlanLimitId);
       const others = plan.metricLimits.filter(({ metricId }) => metricId !== limit.metricId);
       change(tx, plan, others, 'DeleteMetricLimit');
-      return shown(tx, limit);
+      return limitAnswer(tx, limit);
     });
   }
 }
 
 /** Locks the plan of a limit, which guards all its limits, and reads the limit again under the lock. */
-async function lock(tx: Tx, id: number): Promise<{ limit: PlanMetricRow; plan: PlanRow }> {
+async function lockLimit(tx: Tx, id: number): Promise<{ limit: PlanMetricRow; plan: PlanRow }> {
   const named = await tx.get(planMetrics, { id, use: 'limit' }, 'plan_limit_not_found');
   const plan = await tx.lock(planAggregate, { id: named.planId, deletedTime: 0 }, 'plan_limit_not_found');
   return { limit: await tx.get(planMetrics, { id, use: 'limit' }, 'plan_limit_not_found'), plan };
@@ -90,6 +90,6 @@ function change(tx: Tx, plan: PlanRow, metricLimits: PlanRow['metricLimits'], lo
   return edited !== undefined;
 }
 
-const shown = async (tx: Tx, limit: PlanMetricRow) => ({
+const limitAnswer = async (tx: Tx, limit: PlanMetricRow) => ({
   merchantMetricPlanLimit: limitView(limit, await findMetric(tx, limit.metricId)),
 });

@@ -23,7 +23,7 @@ import { amountsOf } from './price-changes.js';
 import { type PlanRow, plans } from './tables.js';
 import { planView } from './views.js';
 
-const orders = { createTime: 'create_time', planName: 'sort_name', amount: 'amount', modifyTime: 'modify_time' };
+const planOrders = { createTime: 'create_time', planName: 'sort_name', amount: 'amount', modifyTime: 'modify_time' };
 
 /** Size limit of all add-ons in one answer, as JSON: the bus carries no more. */
 const answerLimits = { addonBytes: 4_194_304 } as const;
@@ -56,7 +56,7 @@ export class PlanList {
     const where: Condition[] = [['deleted_time = ?', 0], ...conditions(newest, filters(input), others)];
     return this.db.read(caller, async reader => {
       const { page, count } = input;
-      const order = sorted(orders, input);
+      const order = sorted(planOrders, input);
       const sparse = found !== undefined;
       const { rows, total } = await reader.page({
         from: plans,

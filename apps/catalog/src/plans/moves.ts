@@ -12,7 +12,7 @@ import {
 import { invalid } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle, type Reader } from '@recur/platform';
 import { liveTemplate } from '../checkouts/checkouts.js';
-import { named } from '../codes.js';
+import { nameOfCode } from '../codes.js';
 import type { Config } from '../config.js';
 import { neededIds } from '../domain/id-list.js';
 import { buyersOf, checkAddons } from './addons.js';
@@ -65,7 +65,7 @@ export class PlanMoves {
   bind({ action, addonIds, onetimeAddonIds, ...name }: In<typeof bindAddons>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const plan = await lockPlan(tx, name);
-      const what = named(addonsAction, action);
+      const what = nameOfCode(addonsAction, action);
       const asked = {
         addonIds: rebound[what](plan.addonIds, addonIds),
         onetimeAddonIds: rebound[what](plan.onetimeAddonIds, onetimeAddonIds),

@@ -5,8 +5,8 @@ import {
   planType,
   type UsVatConfig,
 } from '@recur/contracts';
-import { document, flag, int, integer, integers, money, optionalDocument, table, text } from '@recur/platform';
-import { notDeleted, oneOf } from '../columns.js';
+import { document, flag, int, integer, integers, money, oneOf, optionalDocument, table, text } from '@recur/platform';
+import { notDeleted } from '../columns.js';
 import { type Plan, planLifecycle, publishLifecycle } from './domain/plan.js';
 
 /** A plan with the fields that no rule of the domain depends on. */

@@ -14,7 +14,7 @@ import {
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
-import { named, namesOf } from '../codes.js';
+import { nameOfCode, namesOf } from '../codes.js';
 import { sortNameOf } from '../columns.js';
 import { conditions } from '../lists.js';
 import { plansOfProduct } from '../plan-references.js';
@@ -37,7 +37,7 @@ export class Products {
         merchantId: tx.merchantId,
         id,
         version: 0,
-        status: named(productStatus, status),
+        status: nameOfCode(productStatus, status),
         usVatConfig: usVatConfigOf(usVATConfig),
         createTime: tx.now,
         modifyTime: tx.now,
@@ -89,7 +89,7 @@ export class Products {
   edit({ productId, status, usVATConfig, ...texts }: In<typeof editProduct>, caller: Caller) {
     const sent = {
       ...texts,
-      ...(status !== undefined && { status: named(productStatus, status) }),
+      ...(status !== undefined && { status: nameOfCode(productStatus, status) }),
       ...(usVATConfig && { usVatConfig: usVatConfigOf(usVATConfig) }),
       ...(texts.productName !== undefined && { sortName: sortNameOf(texts.productName) }),
     };
@@ -114,7 +114,7 @@ export class Products {
       const { rows, total } = await reader.page({
         from: products,
         where: [['deleted_time = ?', 0], ...conditions(newest, [['status', statuses]], [])],
-        order: sorted(orders, sorting),
+        order: sorted(productOrders, sorting),
         page,
         count,
         covered: true,
@@ -129,7 +129,7 @@ export class Products {
   }
 }
 
-const orders = { createTime: 'create_time', productName: 'sort_name', modifyTime: 'modify_time' };
+const productOrders = { createTime: 'create_time', productName: 'sort_name', modifyTime: 'modify_time' };
 
 const keepDefaultText = `insert into products (merchant_id, id, version, status, product_name, description, home_url,
     image_url, metadata, create_time, modify_time, deleted_time, sort_name)

@@ -1,6 +1,6 @@
 import type { UsVatConfig } from '@recur/contracts';
-import { document, int, integer, optionalDocument, table, text } from '@recur/platform';
-import { notDeleted, oneOf } from '../columns.js';
+import { document, int, integer, oneOf, optionalDocument, table, text } from '@recur/platform';
+import { notDeleted } from '../columns.js';
 import { type Product, productLifecycle } from './domain/product.js';
 
 export interface ProductRow extends Product {

@@ -45,7 +45,7 @@ export class FailedSignIns implements OnApplicationBootstrap, OnApplicationShutd
     this.failed.set(address, known);
     known.attempts++;
     known.outcomes[outcome] = (known.outcomes[outcome] ?? 0) + 1;
-    if (email !== undefined && known.emails.size < limits.emails) known.emails.add(hashed(email));
+    if (email !== undefined && known.emails.size < limits.emails) known.emails.add(hashedEmail(email));
   }
 
   /** Logs what was counted since the last report. */
@@ -57,4 +57,5 @@ export class FailedSignIns implements OnApplicationBootstrap, OnApplicationShutd
   }
 }
 
-const hashed = (email: string) => createHash('sha256').update(email.trim().toLowerCase()).digest('hex').slice(0, 16);
+const hashedEmail = (email: string) =>
+  createHash('sha256').update(email.trim().toLowerCase()).digest('hex').slice(0, 16);

@@ -4,7 +4,7 @@ import { gatewayLimits } from '../limits.js';
 import { networkOf } from './address.js';
 import { type Allowance, Buckets } from './buckets.js';
 
-type Settings = Pick<GatewayConfig, 'SIGN_IN_PER_ADDRESS' | 'SIGN_IN_PER_EMAIL' | 'SIGN_IN_PER_MINUTE'>;
+type SignInSettings = Pick<GatewayConfig, 'SIGN_IN_PER_ADDRESS' | 'SIGN_IN_PER_EMAIL' | 'SIGN_IN_PER_MINUTE'>;
 
 const secondsPerHour = 3_600;
 /** Longest pause between two attempts with one e-mail. */
@@ -20,7 +20,7 @@ export class SignInLimits {
   private readonly byBoth: Buckets;
 
   constructor(
-    { SIGN_IN_PER_ADDRESS, SIGN_IN_PER_EMAIL, SIGN_IN_PER_MINUTE }: Settings,
+    { SIGN_IN_PER_ADDRESS, SIGN_IN_PER_EMAIL, SIGN_IN_PER_MINUTE }: SignInSettings,
     private readonly nowMs: () => number,
   ) {
     const most = gatewayLimits.signInBuckets;

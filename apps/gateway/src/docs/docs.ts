@@ -10,7 +10,7 @@ import { version } from '../health.js';
 import { OPERATIONS } from '../http/routes.js';
 import { Compressed } from './compressed.js';
 import { recordedExamples } from './examples.js';
-import { Manual, navStyle, navTo, sourceOf, style } from './manual.js';
+import { Manual, manualStyle, navStyle, navTo, sourceOf } from './manual.js';
 import { openApi } from './openapi.js';
 
 const viewer = createRequire(import.meta.url);
@@ -22,7 +22,7 @@ const files = {
 } as const;
 
 /** Allows only what is served from here: the page works without the internet. */
-const policy =
+const docsPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -74,7 +74,7 @@ export class Docs implements OnModuleInit {
     http.get('/openapi.json', (request, reply) => document.send(request, reply));
     this.serveManual();
     http.get('/docs', (_request, reply) =>
-      reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(page),
+      reply.header('content-security-policy', docsPolicy).type('text/html; charset=utf-8').send(page),
     );
     http.get('/docs/', (_request, reply) => reply.redirect('../docs'));
     http.get('/docs/start.js', (_request, reply) => reply.type('text/javascript; charset=utf-8').send(start));
@@ -94,7 +94,7 @@ export class Docs implements OnModuleInit {
       http.get(path, (request, reply) => {
         // made when it is first asked for: all of them would take a second of every start
         file ??= new Compressed(text(), `${type}; charset=utf-8`);
-        file.send(request, reply.header('content-security-policy', policy));
+        file.send(request, reply.header('content-security-policy', docsPolicy));
       });
     };
     const manual = new Manual();
@@ -103,7 +103,7 @@ export class Docs implements OnModuleInit {
       serve(`/docs/${sourceOf(page.address)}`, 'text/markdown', () => manual.source(page));
     }
     serve('/docs/guides/shell.sh', 'text/plain', () => manual.shell);
-    serve('/docs/manual.css', 'text/css', () => style);
+    serve('/docs/manual.css', 'text/css', () => manualStyle);
     serve('/docs/nav.css', 'text/css', () => navStyle);
     serve('/llms.txt', 'text/plain', () => manual.index(this.config.BASE_URL));
     serve('/llms-full.txt', 'text/plain', () => manual.whole());

@@ -37,7 +37,7 @@ const issue = {
 };
 
 /** The failure envelope. `error.type` is a plain string: clients must expect types that are newer than they are. */
-function failure(components: Components): Json {
+function failureResponse(components: Components): Json {
   const error = {
     type: 'object',
     properties: {
@@ -76,7 +76,7 @@ export class Failures {
   private readonly schema: Json;
 
   constructor(components: Components) {
-    this.schema = failure(components);
+    this.schema = failureResponse(components);
   }
 
   /** The shared responses, as components. */

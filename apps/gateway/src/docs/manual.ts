@@ -60,7 +60,7 @@ export class Manual {
 
   /** The document of a page. */
   html(page: ManualPage): string {
-    return written(titleOf(page), page.address, rendered(page.markdown, page.file, this.addresses));
+    return writtenPage(titleOf(page), page.address, rendered(page.markdown, page.file, this.addresses));
   }
 
   /** The markdown of a page, whose links lead to the markdown of others. */
@@ -80,7 +80,7 @@ export class Manual {
     const others = this.pages.filter(page => !guides.includes(page));
     return `# recur
 
-${summary}
+${manualSummary}
 
 ## Guides
 
@@ -131,7 +131,7 @@ function rendered(markdown: string, file: string, known: Addresses): string {
 }
 
 /** The id of a heading, as other readers of markdown make it. */
-export const slug = (heading: string) =>
+const slug = (heading: string) =>
   heading
     .toLowerCase()
     .replace(/[^\w -]/g, '')
@@ -162,7 +162,7 @@ export const navTo = (up: string) =>
   `<a href="${up}../docs">Every operation</a></nav>`;
 
 /** The document of a page: its links lead upwards to /docs, wherever that is. */
-function written(title: string, address: string, content: string): string {
+function writtenPage(title: string, address: string, content: string): string {
   const up = address.includes('/') ? '../' : './';
   return `<!doctype html>
 <html lang="en">
@@ -191,7 +191,7 @@ nav a{color:var(--link)}
 `;
 
 /** The style of the manual's pages. */
-export const style = `${navStyle}*{box-sizing:border-box}
+export const manualStyle = `${navStyle}*{box-sizing:border-box}
 body{margin:0;font:1rem/1.6 system-ui,sans-serif;color:var(--ink);background:var(--ground)}
 main{max-width:60rem;margin:0 auto;padding:1rem 1.2rem 4rem;overflow-wrap:break-word}
 a{color:var(--link)}
@@ -206,7 +206,7 @@ th{background:var(--soft)}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 `;
 
-const summary = `> Subscription billing behind one HTTP API: products and plans, subscriptions, metered usage, invoices with taxes, payments,
+const manualSummary = `> Subscription billing behind one HTTP API: products and plans, subscriptions, metered usage, invoices with taxes, payments,
 > refunds, and signed webhooks. The guides are pages of commands that run against a local stack.`;
 
 /** The address of a page's markdown. */

@@ -6,7 +6,7 @@ import { Components, type Json, pascal } from './schemas.js';
 import { tagOf, tagsOf } from './tags.js';
 import { webhooksOf } from './webhooks.js';
 
-const summary = 'Subscription billing: plans, subscriptions, usage, invoices, payments and signed webhooks';
+const apiSummary = 'Subscription billing: plans, subscriptions, usage, invoices, payments and signed webhooks';
 
 const description = (baseUrl: string) => `
 The back end of subscription billing. [Guides](${baseUrl}/docs/guides) lead through it step by step.
@@ -40,7 +40,7 @@ export function openApi(
     openapi: '3.1.0',
     info: {
       title: 'recur',
-      summary,
+      summary: apiSummary,
       version,
       description: description(baseUrl).trim(),
       contact: { name: 'The recur project' },

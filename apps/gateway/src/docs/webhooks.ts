@@ -19,7 +19,7 @@ function delivery(name: EmittedEventName, components: Components): Json {
     requestBody: {
       required: true,
       content: {
-        'application/json': { schema: components.add(`${pascal(name)}Event`, bodyOf(name, components), name) },
+        'application/json': { schema: components.add(`${pascal(name)}Event`, webhookBody(name, components), name) },
       },
     },
     responses: {
@@ -30,7 +30,7 @@ function delivery(name: EmittedEventName, components: Components): Json {
 }
 
 /** The body of a delivery. */
-function bodyOf(name: EmittedEventName, components: Components): Json {
+function webhookBody(name: EmittedEventName, components: Components): Json {
   const { properties } = components.of(z.object({ data: events[name].data }), 'output') as { properties: Json };
   return {
     type: 'object',

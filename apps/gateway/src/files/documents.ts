@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OpenPaths } from '../http/open-paths.js';
 
 /** The one spelling of a link: no digit, escape or slash more or less leads to a document too. */
-const link = /^\/documents\/([1-9]\d{0,15})\/([\w-]+)\/(\d+\.[\w-]+)$/;
+const documentLink = /^\/documents\/([1-9]\d{0,15})\/([\w-]+)\/(\d+\.[\w-]+)$/;
 
 /**
  * PDFs of invoices and credit notes at signed links, which need no credential; requests are counted by address. A success
@@ -30,7 +30,7 @@ export class DocumentRoutes implements OnModuleInit {
   }
 
   private async answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const [, merchantId, invoiceId, signature] = link.exec(request.url.split('?', 1)[0] ?? '') ?? [];
+    const [, merchantId, invoiceId, signature] = documentLink.exec(request.url.split('?', 1)[0] ?? '') ?? [];
     const input = { merchantId: Number(merchantId), invoiceId, signature };
     const { fileName, base64 } = await this.paths.ask(fetchDocument, input, request, 'invoice_not_found');
     reply

@@ -7,9 +7,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OpenPaths } from '../http/open-paths.js';
 
 /** The one spelling of a link: no digit, escape or slash more or less leads to a file too. */
-const link = /^\/exports\/([1-9]\d{0,15})\/([1-9]\d{0,15})\/(\d+\.[\w-]+)$/;
+const exportLink = /^\/exports\/([1-9]\d{0,15})\/([1-9]\d{0,15})\/(\d+\.[\w-]+)$/;
 
-const types: Readonly<Record<string, string>> = {
+const exportTypes: Readonly<Record<string, string>> = {
   csv: 'text/csv; charset=utf-8',
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
@@ -42,7 +42,7 @@ export class ExportRoutes implements OnModuleInit {
     const first = await this.part(request, 0);
     const { fileName, bytes } = first;
     reply
-      .type(types[fileName.slice(fileName.lastIndexOf('.') + 1)] ?? 'application/octet-stream')
+      .type(exportTypes[fileName.slice(fileName.lastIndexOf('.') + 1)] ?? 'application/octet-stream')
       .header('content-disposition', `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`)
       .header('content-length', bytes);
     if (request.method === 'HEAD') reply.send();
@@ -55,7 +55,7 @@ export class ExportRoutes implements OnModuleInit {
   }
 
   private part(request: FastifyRequest, part: number): Promise<Part> {
-    const [, merchantId, taskId, signature] = link.exec(request.url.split('?', 1)[0] ?? '') ?? [];
+    const [, merchantId, taskId, signature] = exportLink.exec(request.url.split('?', 1)[0] ?? '') ?? [];
     const input = { merchantId: Number(merchantId), taskId: Number(taskId), signature, part };
     return this.paths.ask(fetchExport, input, request, 'export_not_found');
   }

@@ -3,14 +3,14 @@ import type { Socket } from 'node:net';
 import { networkOf } from '../callers/address.js';
 import type { GatewayConfig } from '../config.js';
 
-type Settings = Pick<GatewayConfig, 'MAX_CONNECTIONS' | 'MAX_CONNECTIONS_PER_ADDRESS' | 'TRUST_PROXY'>;
+type ConnectionSettings = Pick<GatewayConfig, 'MAX_CONNECTIONS' | 'MAX_CONNECTIONS_PER_ADDRESS' | 'TRUST_PROXY'>;
 
 /**
  * Bounds the open connections of a server, in all and of one address (an IPv6 address counts by its /64). One too many is
  * closed at once, before anything is read from it. Behind a trusted proxy every connection is the proxy's, which has to
  * bound those of one client itself.
  */
-export function limitConnections(server: Server, settings: Settings): void {
+export function limitConnections(server: Server, settings: ConnectionSettings): void {
   const { MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, TRUST_PROXY } = settings;
   server.maxConnections = MAX_CONNECTIONS;
   if (TRUST_PROXY) return;

@@ -139,7 +139,7 @@ export class Routes implements OnModuleInit {
     const { method, query } = request;
     const charge: Charge = tokens => this.admission.chargeContents(request, reply, tokens);
     const asked =
-      method === 'POST' ? await bodyOf(operation, request, charge) : saidIn(query as Record<string, unknown>);
+      method === 'POST' ? await requestBody(operation, request, charge) : saidIn(query as Record<string, unknown>);
     const checked = validate(operation.input, asked);
     if (!checked.ok) {
       this.admission.chargeMistakes(request, checked.issues.length - 1);
@@ -211,7 +211,7 @@ function requireHttps(operation: Operation, input: unknown): void {
  * The body of a POST: JSON, NDJSON in its place where the operation takes that, or a form beside it. Throws Rejected where
  * it is of another type.
  */
-function bodyOf(
+function requestBody(
   { ndjson, multipart }: Operation,
   { body, headers }: FastifyRequest,
   charge: Charge,

@@ -14,11 +14,13 @@ export function senderOf({ oneOfHeaders, signIn }: Operation, request: FastifyRe
   if (oneOfHeaders === undefined && !signIn) return undefined;
   const { ip, headers, raw } = request;
   const sender: Sender = { ip, userAgent: (headers['user-agent'] ?? '').slice(0, limits.userAgent) };
-  return oneOfHeaders === undefined ? sender : { ...sender, identityToken: tokenIn(oneOfHeaders, raw.headersDistinct) };
+  return oneOfHeaders === undefined
+    ? sender
+    : { ...sender, identityToken: sessionTokenIn(oneOfHeaders, raw.headersDistinct) };
 }
 
 /** The only token. Node joins repeated headers; here each counts. */
-function tokenIn(names: readonly string[], headers: Readonly<Record<string, string[] | undefined>>): string {
+function sessionTokenIn(names: readonly string[], headers: Readonly<Record<string, string[] | undefined>>): string {
   const sent = names.flatMap(name => headers[name.toLowerCase()] ?? []).filter(token => token !== '');
   const [token] = sent;
   if (token !== undefined && sent.length === 1) return token;

@@ -5,7 +5,7 @@ import type { Words } from './words/en.js';
 import { pageWords } from './words/words.js';
 
 /** The style of every page: that of the hosted pages, in few words. Pages load nothing. */
-const style = `:root{color-scheme:light dark;--ground:#f6f7f9;--surface:#fff;--ink:#16191f;--edge:#d5d9e0;--soft:#565d69;
+const pageStyle = `:root{color-scheme:light dark;--ground:#f6f7f9;--surface:#fff;--ink:#16191f;--edge:#d5d9e0;--soft:#565d69;
 --brand:#2447b8;--on-brand:#fff;--link:#2447b8}
 @media(prefers-color-scheme:dark){:root{--ground:#101318;--surface:#191d24;--ink:#eceef2;--edge:#363d49;--soft:#aab1bd;
 --brand:#7b9bff;--on-brand:#0d1330;--link:#9db5ff}}
@@ -20,7 +20,7 @@ button[value=true],button[value=approve]{background:var(--brand);border-color:va
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 main>:last-child{margin-bottom:0}
 @media(max-width:30rem){main{margin:0}}`;
-const styleHash = createHash('sha256').update(style).digest('base64');
+const styleHash = createHash('sha256').update(pageStyle).digest('base64');
 
 /** Content security policy of a page: no frames, forms to this origin only, and redirects from there to `target`, an origin. */
 const policyOf = (target = '') =>
@@ -55,16 +55,16 @@ export function sendPage(reply: FastifyReply, pageIn: (words: Words, locale: str
     .header('content-security-policy', policyOf(target))
     .header('vary', 'accept-language')
     .type('text/html; charset=utf-8')
-    .send(written(pageIn(pageWords[language], locales[language]), language));
+    .send(pageHtml(pageIn(pageWords[language], locales[language]), language));
 }
 
-const written = ({ title, content }: Page, language: Language) => `<!doctype html>
+const pageHtml = ({ title, content }: Page, language: Language) => `<!doctype html>
 <html lang="${language}">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>${escaped(title)} · recur</title>
-    <style>${style}</style>
+    <style>${pageStyle}</style>
   </head>
   <body>
     <main>

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 /** Most files and bytes of the folder: it is kept in memory. */
 const limits = { files: 1_000, bytes: 33_554_432, compressedFrom: 1_024 } as const;
 
-const types: Readonly<Record<string, string>> = {
+const assetTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.ico': 'image/x-icon',
@@ -54,7 +54,7 @@ export async function readFolder(root: string): Promise<Folder | undefined> {
 }
 
 function fileOf(name: string, bytes: Buffer): PageFile {
-  const type = types[path.extname(name).toLowerCase()] ?? 'application/octet-stream';
+  const type = assetTypes[path.extname(name).toLowerCase()] ?? 'application/octet-stream';
   const isShortened = compressible.test(type) && bytes.length >= limits.compressedFrom;
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
   return { bytes, type, etag, ...(isShortened && { gzipped: gzipSync(bytes, { level: 9 }) }) };

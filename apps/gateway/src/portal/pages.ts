@@ -16,7 +16,7 @@ import { type Folder, type PageFile, readFolder } from './folder.js';
 const base = '/portal';
 const INDEX = 'index.html';
 /** Folder whose file names contain a digest of the content. */
-const hashed = 'assets/';
+const hashedAssets = 'assets/';
 /** Time between looks for a folder that was not there. */
 const retryMs = 1_000;
 
@@ -26,7 +26,7 @@ const retryMs = 1_000;
  * elsewhere, the frames that a card is typed into and its bank asks in, and its API. The pages ask them only where a
  * gateway of Stripe is chosen.
  */
-const policy =
+const portalPolicy =
   "default-src 'none'; script-src 'self' https://js.stripe.com https://*.js.stripe.com; style-src 'self'; img-src 'self' data:; " +
   "font-src 'self'; connect-src 'self' https://api.stripe.com; " +
   'frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com; ' +
@@ -104,17 +104,17 @@ export class PortalPages implements OnModuleInit {
 }
 
 /** True for the path of a page: its last part has no file extension. */
-const isPage = (name: string) => !name.startsWith(hashed) && !/\.[^/]*$/.test(name);
+const isPage = (name: string) => !name.startsWith(hashedAssets) && !/\.[^/]*$/.test(name);
 
 function cachingOf(name: string, folder: Folder): string {
   if (!folder.has(name) || name === INDEX) return caching.none;
-  return name.startsWith(hashed) ? caching.immutable : caching.hour;
+  return name.startsWith(hashedAssets) ? caching.immutable : caching.hour;
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, file: PageFile, cacheControl: string): void {
   const { headers } = request;
   reply
-    .header('content-security-policy', policy)
+    .header('content-security-policy', portalPolicy)
     .header('cross-origin-opener-policy', 'same-origin')
     .header('cache-control', cacheControl)
     .header('etag', file.etag)

@@ -13,7 +13,7 @@ import { portalUserView } from '../users/views.js';
 import { refuseInactive } from './new-session.js';
 import { type ClientSession, clientSessions } from './tables.js';
 
-const tokenSeconds = 900;
+const userTokenSeconds = 900;
 /** Time from the exchange within which tokens are refreshed. */
 const refreshSeconds = 28_800;
 
@@ -36,7 +36,7 @@ export class SessionExchange {
   async exchange({ clientSession }: In<typeof portalSessionExchange>, caller: Caller) {
     const sessionHash = hash('sha256', clientSession, 'base64url');
     const found = await this.userOf(sessionHash, caller);
-    return this.db.write(actingAs(caller, found), async tx => {
+    return this.db.write(actingAsUser(caller, found), async tx => {
       const session = await tx.lock(clientSessions, { sessionHash }, 'client_session_expired');
       if (session.exchangeTime !== 0) throw new Rejected('client_session_used');
       const at = this.wallSeconds();
@@ -70,7 +70,7 @@ export class SessionExchange {
     return this.db.read(caller, async reader => {
       const named = { sessionHash: caller.session ?? '', userId: Number(caller.actor.id) };
       const session = await reader.get(clientSessions, named, 'client_session_expired');
-      if (endOf(session) <= this.wallSeconds()) throw new Rejected('client_session_expired');
+      if (refreshEnd(session) <= this.wallSeconds()) throw new Rejected('client_session_expired');
       const user = await reader.get(users, { id: session.userId }, 'client_session_expired');
       refuseInactive(user);
       return this.token(await this.signingKeys.current(reader), session, user);
@@ -91,8 +91,8 @@ export class SessionExchange {
   /** A token of the user, verifiable by gateways in memory. */
   private async token(signer: Signer, session: ClientSession, { id, email }: User): Promise<Token> {
     const iat = this.wallSeconds();
-    const endsAt = endOf(session);
-    const exp = Math.min(iat + tokenSeconds, endsAt);
+    const endsAt = refreshEnd(session);
+    const exp = Math.min(iat + userTokenSeconds, endsAt);
     const claims = { sub: String(id), merchant: session.merchantId, sid: session.sessionHash, email, iat, exp };
     return { token: await signToken(signer, this.config, 'user+jwt', claims), expiresAt: exp, endsAt };
   }
@@ -102,10 +102,13 @@ export class SessionExchange {
   }
 }
 
-const endOf = ({ exchangeTime }: ClientSession) => exchangeTime + refreshSeconds;
+const refreshEnd = ({ exchangeTime }: ClientSession) => exchangeTime + refreshSeconds;
 
 /** The caller with the user as its actor. Its Idempotency-Key is apart from those of the merchant. */
-const actingAs = (caller: Caller, { merchantId, id, email }: Pick<User, 'merchantId' | 'id' | 'email'>): Caller => ({
+const actingAsUser = (
+  caller: Caller,
+  { merchantId, id, email }: Pick<User, 'merchantId' | 'id' | 'email'>,
+): Caller => ({
   ...caller,
   merchantId,
   actor: { kind: 'user', id: String(id), display: email },

@@ -16,7 +16,10 @@ import { openSession } from './client-sessions.js';
 
 const clientTokenSeconds = 600;
 
-type Given = Pick<In<typeof newSession>, 'email' | 'externalUserId' | 'firstName' | 'lastName' | 'phone' | 'address'>;
+type GivenUser = Pick<
+  In<typeof newSession>,
+  'email' | 'externalUserId' | 'firstName' | 'lastName' | 'phone' | 'address'
+>;
 /** The fields of a user that the answer shows. */
 type Known = Pick<User, 'id' | 'email' | 'externalUserId'>;
 type Urls = Required<Pick<In<typeof newSession>, 'returnUrl' | 'cancelUrl'>>;
@@ -60,7 +63,7 @@ export class NewSession {
     });
   }
 
-  private isKnown({ email, externalUserId = '' }: Given, caller: Caller): Promise<boolean> {
+  private isKnown({ email, externalUserId = '' }: GivenUser, caller: Caller): Promise<boolean> {
     return this.db.read(caller, async reader => {
       const { byEmail, byExternalId } = await holders(reader, { email, externalUserId });
       return byEmail !== undefined || byExternalId !== undefined;
@@ -98,7 +101,7 @@ export function refuseInactive({ id, status }: User): void {
 }
 
 /** Overwrites the user with the non-blank fields given; locks and saves it only if something differs. */
-async function overwrite(tx: Tx, found: User, given: Given): Promise<Known> {
+async function overwrite(tx: Tx, found: User, given: GivenUser): Promise<Known> {
   if (!edited(found, editOf(found, given))) return found;
   const user = await tx.lock(userAggregate, found.id, 'user_not_found');
   refuseInactive(user);
@@ -107,6 +110,6 @@ async function overwrite(tx: Tx, found: User, given: Given): Promise<Known> {
 }
 
 /** The edit that a request stands for; an e-mail that differs only in case is no change. */
-function editOf(user: User, { email, ...texts }: Given): Edit {
+function editOf(user: User, { email, ...texts }: GivenUser): Edit {
   return { ...filled(texts), ...(emailKey(email) !== user.emailKey && { email }) };
 }

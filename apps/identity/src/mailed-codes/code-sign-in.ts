@@ -11,7 +11,7 @@ import type { Member } from '../members/tables.js';
 import { requireUncommon } from '../passwords/common-passwords.js';
 import { addressLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
-import { actingAs, Entry, lockActive, refused } from '../sign-in/entry.js';
+import { actingAsMember, Entry, lockActive, refused } from '../sign-in/entry.js';
 import { TwoFactor } from '../sign-in/two-factor.js';
 import { MailedCodes, type Proof } from './mailed-codes.js';
 import { mayUse, recipientsOf } from './recipients.js';
@@ -39,7 +39,7 @@ export class CodeSignIn {
   @Handle(loginWithCode)
   async login({ email, verificationCode, totpCode, merchantId }: In<typeof loginWithCode>, caller: Caller) {
     const { found, proof } = await this.proven(caller, 'login', email, verificationCode, merchantId);
-    return this.db.write(actingAs(caller, found), async tx => {
+    return this.db.write(actingAsMember(caller, found), async tx => {
       const member = await lockActive(tx, found);
       const code = await this.codes.lock(tx, proof);
       // a missing or wrong two-factor code commits its refusal, and leaves this code as it was
@@ -69,7 +69,7 @@ export class CodeSignIn {
       await this.codes.giveBack(proof);
       throw error;
     });
-    return this.db.write(actingAs(caller, found), async tx => {
+    return this.db.write(actingAsMember(caller, found), async tx => {
       const member = await lockActive(tx, found);
       if (!(await mayUse(tx, 'password', member))) throw refused();
       this.codes.spend(tx, await this.codes.lock(tx, proof));
@@ -108,7 +108,7 @@ export class CodeSignIn {
     if (caller.idempotencyKey === undefined) return;
     const members = await membersWithEmail(this.db, caller, email, { merchantId, pending: 'last' });
     // as much work for an address that no member has
-    const callers = members.length > 0 ? members.map(member => actingAs(caller, member)) : [caller];
+    const callers = members.length > 0 ? members.map(member => actingAsMember(caller, member)) : [caller];
     for (const each of callers) {
       await this.db.replay(each).catch(error => {
         // the key stands for another request, which is told after the proof only

@@ -32,19 +32,19 @@ export interface MadeCode extends Pick<MailedCode, 'purpose' | 'email' | 'emailH
   code: string;
 }
 
-const named = 'purpose = $1 and email_hash = $2';
+const codeWhere = 'purpose = $1 and email_hash = $2';
 const requestText = `insert into mailed_codes
     (purpose, email_hash, email, request, code_hash, tries_left, expire_time, sent)
   values ($1, $2, $3, $4, '', 0, $5, false)
   on conflict (purpose, email_hash) do update set email = excluded.email, request = excluded.request,
     code_hash = '', tries_left = 0, expire_time = excluded.expire_time, sent = false`;
-const openText = `select email, request from mailed_codes where ${named} and not sent`;
+const openText = `select email, request from mailed_codes where ${codeWhere} and not sent`;
 const makeText = `update mailed_codes set code_hash = $4, tries_left = $5, expire_time = $6
-  where ${named} and request = $3 returning 1`;
-const sentText = `update mailed_codes set sent = true where ${named} and request = $3`;
+  where ${codeWhere} and request = $3 returning 1`;
+const sentText = `update mailed_codes set sent = true where ${codeWhere} and request = $3`;
 const takeText = `update mailed_codes set tries_left = tries_left - 1
-  where ${named} and tries_left > 0 and expire_time > $3 returning code_hash`;
-const giveBackText = `update mailed_codes set tries_left = least(tries_left + 1, $4) where ${named} and code_hash = $3`;
+  where ${codeWhere} and tries_left > 0 and expire_time > $3 returning code_hash`;
+const giveBackText = `update mailed_codes set tries_left = least(tries_left + 1, $4) where ${codeWhere} and code_hash = $3`;
 
 /** Deletes expired codes in batches. */
 export const codeRemovals: readonly Removal[] = [
@@ -96,7 +96,7 @@ export class MailedCodes {
     if (row === undefined) return undefined;
     const code = String(randomInt(10 ** digits)).padStart(digits, '0');
     const request = String(row.request);
-    const codeHash = this.keyring.sign(signed, textOf(purpose, emailHash, code));
+    const codeHash = this.keyring.sign(signed, hashedText(purpose, emailHash, code));
     const values = [purpose, emailHash, request, codeHash, limits.tries, now + limits.seconds];
     const made = await this.db.infra(makeText, values);
     return made.length === 0 ? undefined : { purpose, emailHash, email: String(row.email), request, code };
@@ -112,7 +112,7 @@ export class MailedCodes {
     const emailHash = hashOf(email.trim());
     const [row] = await this.db.infra(takeText, [purpose, emailHash, this.seconds()]);
     const codeHash = String(row?.code_hash ?? '');
-    if (!this.keyring.hasSigned(signed, textOf(purpose, emailHash, code.trim()), codeHash)) throw refused();
+    if (!this.keyring.hasSigned(signed, hashedText(purpose, emailHash, code.trim()), codeHash)) throw refused();
     return { purpose, emailHash, codeHash };
   }
 
@@ -142,4 +142,4 @@ export class MailedCodes {
   private seconds = (): number => Math.floor(this.clock.wall() / 1000);
 }
 
-const textOf = (purpose: CodePurpose, emailHash: string, code: string) => `${purpose}\n${emailHash}\n${code}`;
+const hashedText = (purpose: CodePurpose, emailHash: string, code: string) => `${purpose}\n${emailHash}\n${code}`;

@@ -6,13 +6,13 @@ import { publishCallers } from '../callers/callers-changed.js';
 import { type Signer, SigningKeys } from '../callers/signing-keys.js';
 import { signToken } from '../callers/tokens.js';
 import type { Config } from '../config.js';
-import { grantIn, type Roles, rolesOf } from '../members/grants.js';
+import { grantIn, type RolesById, rolesOf } from '../members/grants.js';
 import type { Member } from '../members/tables.js';
 import { memberViews } from '../members/views.js';
 import { type LiveSession, liveSessions, memberSessions } from './tables.js';
 
 const sidBytes = 16;
-const tokenSeconds = 86_400;
+const memberTokenSeconds = 86_400;
 const idleSeconds = 28_800;
 
 /** The kind of work that ends a member's idle and expired sessions; its key is the member's id. */
@@ -90,7 +90,7 @@ export class MemberSessions {
       email,
       granted: grant,
       activeTime: at,
-      expireTime: at + tokenSeconds,
+      expireTime: at + memberTokenSeconds,
     };
     tx.save(liveSessions, opened);
     scheduleEnd(tx, memberId, [opened, ...kept]);
@@ -138,14 +138,14 @@ export class MemberSessions {
    */
   async endIdle(tx: Tx, memberId: number): Promise<number> {
     const at = this.seconds();
-    const ended = await this.endThose(tx, memberId, session => endOf(session) <= at);
+    const ended = await this.endThose(tx, memberId, session => liveUntil(session) <= at);
     const left = await tx.all(liveSessions, { merchantId: tx.merchantId, memberId });
     if (left.length > 0) scheduleEnd(tx, memberId, left);
     return ended;
   }
 
   /** Publishes changed grants of the signed-in among these locked members; `roles` are in their new state. */
-  async regrant(tx: Tx, members: readonly Member[], roles: Roles): Promise<void> {
+  async regrant(tx: Tx, members: readonly Member[], roles: RolesById): Promise<void> {
     const ids = members.map(({ id }) => id);
     const live = await tx.among(liveSessions, 'memberId', ids);
     const byMember = new Map<number, LiveSession[]>(ids.map(id => [id, []]));
@@ -210,10 +210,10 @@ const regrantText = `update live_sessions s set granted = changed.granted
   where s.merchant_id = $1 and s.member_id = changed.member_id`;
 
 /** Unix second at which a session ends unless it is used before. */
-const endOf = ({ activeTime, expireTime }: LiveSession) => Math.min(activeTime + idleSeconds, expireTime);
+const liveUntil = ({ activeTime, expireTime }: LiveSession) => Math.min(activeTime + idleSeconds, expireTime);
 
 function scheduleEnd(tx: Tx, memberId: number, live: readonly LiveSession[]): void {
-  tx.schedule(sessionEnd, String(memberId), Math.min(...live.map(endOf)));
+  tx.schedule(sessionEnd, String(memberId), Math.min(...live.map(liveUntil)));
 }
 
 /** Locks and returns the member's live sessions, most recently used first. The member is locked. */

@@ -4,17 +4,17 @@ import type { Caller, Reader } from '@recur/platform';
 import { type Member, members, type Role, roles } from './tables.js';
 
 /** Roles by their id. */
-export type Roles = ReadonlyMap<number, Role>;
+export type RolesById = ReadonlyMap<number, Role>;
 
 /** The roles of these members. */
-export async function rolesOf(reader: Reader, members: readonly Member[]): Promise<Roles> {
+export async function rolesOf(reader: Reader, members: readonly Member[]): Promise<RolesById> {
   const ids = members.flatMap(({ roleIds }) => roleIds);
   const found = await reader.among(roles, 'id', ids);
   return new Map(found.map(role => [role.id, role]));
 }
 
 /** A member's grant: the union of its roles' permissions; everything for the owner. */
-export function grantIn(known: Roles, { isOwner, roleIds }: Member): string {
+export function grantIn(known: RolesById, { isOwner, roleIds }: Member): string {
   return isOwner ? everything : grantOf(roleIds.flatMap(id => known.get(id)?.permissions ?? []));
 }
 

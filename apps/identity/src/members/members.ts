@@ -13,7 +13,7 @@ import { type Caller, contains, Db, given, Handle, type Tx } from '@recur/platfo
 import { emailKey } from '../domain/email.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
 import { memberAggregate } from './aggregates.js';
-import { grantIn, type Roles, refuseExcess, rolesOf } from './grants.js';
+import { grantIn, type RolesById, refuseExcess, rolesOf } from './grants.js';
 import { emailLookup, emailTaken, newMember } from './member-rows.js';
 import { isSetUp, SetupTokens } from './setup-tokens.js';
 import { type Member, memberEmails, members, type Role, roles } from './tables.js';
@@ -147,7 +147,7 @@ type Invitation = Pick<Member, 'email' | 'firstName' | 'lastName' | 'roleIds'>;
 const sortedSet = (ids: readonly number[]) => [...new Set(ids)].sort((one, other) => one - other);
 
 /** Locks the roles with these ids. Rejects `role_not_found`. */
-async function lockRoles(tx: Tx, ids: readonly number[]): Promise<Roles> {
+async function lockRoles(tx: Tx, ids: readonly number[]): Promise<RolesById> {
   const locked = new Map<number, Role>();
   for (const id of sortedSet(ids)) {
     locked.set(id, await tx.lock(roles, { id, deletedTime: 0 }, 'role_not_found'));

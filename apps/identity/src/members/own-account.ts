@@ -21,7 +21,7 @@ export class OwnAccount {
   @Handle(memberProfile)
   profile(_input: In<typeof memberProfile>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const member = await reader.get(members, { id: ownId(caller) }, 'permission_denied');
+      const member = await reader.get(members, { id: ownMemberId(caller) }, 'permission_denied');
       const [merchantMember] = await this.sessions.views(reader, [member], caller.session);
       return { merchantMember: merchantMember as NonNullable<typeof merchantMember> };
     });
@@ -30,7 +30,7 @@ export class OwnAccount {
   @Handle(updateMember)
   update(edit: In<typeof updateMember>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const member = await tx.lock(memberAggregate, ownId(caller), 'permission_denied');
+      const member = await tx.lock(memberAggregate, ownMemberId(caller), 'permission_denied');
       const { firstName = member.firstName, lastName = member.lastName, mobile = member.mobile } = edit;
       const next = { ...member, firstName, lastName, mobile };
       const isSame = firstName === member.firstName && lastName === member.lastName && mobile === member.mobile;
@@ -43,7 +43,7 @@ export class OwnAccount {
   @Handle(logoutMember)
   logout(_input: In<typeof logoutMember>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const { id } = await tx.lock(memberAggregate, ownId(caller), 'permission_denied');
+      const { id } = await tx.lock(memberAggregate, ownMemberId(caller), 'permission_denied');
       if (await this.sessions.end(tx, id, caller.session ?? '')) tx.log(`Member(${id})`, 'Logout');
       return {};
     });
@@ -51,7 +51,7 @@ export class OwnAccount {
 
   @Handle(resetPassword)
   async reset({ oldPassword, newPassword }: In<typeof resetPassword>, caller: Caller) {
-    const id = ownId(caller);
+    const id = ownMemberId(caller);
     requireUncommon(newPassword);
     const line = memberLine(caller.merchantId, id);
     const known = await this.db.read(caller, reader => reader.get(members, { id }, 'permission_denied'));
@@ -59,10 +59,10 @@ export class OwnAccount {
     const passwordHash = isRight ? await this.passwords.hash(newPassword, line) : null;
     return this.db.write(caller, async tx => {
       // refused inside, so that a repeat under the same idempotency key is answered although its old password is wrong
-      if (!isRight) throw wrong();
+      if (!isRight) throw wrongPassword();
       const member = await tx.lock(memberAggregate, id, 'permission_denied');
       // replaced by a concurrent request since it was verified
-      if (member.passwordHash !== known.passwordHash) throw wrong();
+      if (member.passwordHash !== known.passwordHash) throw wrongPassword();
       const next = { ...member, passwordHash };
       tx.step(memberAggregate, next, 'member.updated', { log: 'ResetPassword' });
       const device = await this.sessions.deviceOf(tx, id, caller.session);
@@ -74,9 +74,9 @@ export class OwnAccount {
 }
 
 /** The id of the calling member. */
-function ownId({ actor }: Caller): number {
+function ownMemberId({ actor }: Caller): number {
   if (actor.kind !== 'member') throw new Rejected('permission_denied');
   return Number(actor.id);
 }
 
-const wrong = () => invalid('/oldPassword', 'oldPassword is not the password of this member');
+const wrongPassword = () => invalid('/oldPassword', 'oldPassword is not the password of this member');

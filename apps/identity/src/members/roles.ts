@@ -38,7 +38,7 @@ export class Roles {
       const role: Role = {
         merchantId: tx.merchantId,
         id: await tx.nextId(roles),
-        ...named(name),
+        ...roleName(name),
         permissions: inOrder(permissions),
         createTime: tx.now,
         deletedTime: 0,
@@ -53,7 +53,7 @@ export class Roles {
   edit({ id, role: name, permissions }: In<typeof editRole>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const role = await tx.lock(roleAggregate, { id, deletedTime: 0 }, 'role_not_found');
-      const next = { ...role, ...named(name), permissions: inOrder(permissions) };
+      const next = { ...role, ...roleName(name), permissions: inOrder(permissions) };
       const isRegranted = grantOf(next.permissions) !== grantOf(role.permissions);
       const isKept = next.name === role.name && isDeepStrictEqual(next.permissions, role.permissions);
       if (isKept) return { merchantRole: roleView(role) };
@@ -102,7 +102,7 @@ export const allRoles = (reader: Reader): Promise<Role[]> =>
 
 const refuseTakenName = (tx: Tx) => tx.onConflict('roles_name', () => invalid('/role', 'Another role has this name'));
 
-const named = (name: string) => ({ name: name.trim(), nameKey: name.trim().toLowerCase() });
+const roleName = (name: string) => ({ name: name.trim(), nameKey: name.trim().toLowerCase() });
 
 const inUse = (n: number) =>
   new Rejected('role_in_use', `${n === 1 ? '1 member has' : `${n} members have`} this role: remove it from them first`);

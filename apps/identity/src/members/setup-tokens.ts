@@ -25,14 +25,14 @@ export class SetupTokens {
     const token = randomBytes(tokenBytes).toString('base64url');
     const expireTime = this.seconds() + setupSeconds;
     await tx.lockIfAny(setupTokens, { memberId });
-    tx.save(setupTokens, { merchantId: tx.merchantId, memberId, tokenHash: hashOf(token), expireTime, usedTime: 0 });
+    tx.save(setupTokens, { merchantId: tx.merchantId, memberId, tokenHash: tokenHash(token), expireTime, usedTime: 0 });
     return { token, expireTime };
   }
 
   /** Uses up a token; false if it is not the member's, was used or has expired. */
   async redeem(tx: Tx, memberId: number, token: string): Promise<boolean> {
     const held = await tx.lockIfAny(setupTokens, { memberId });
-    if (held?.usedTime !== 0 || held.expireTime <= this.seconds() || held.tokenHash !== hashOf(token)) return false;
+    if (held?.usedTime !== 0 || held.expireTime <= this.seconds() || held.tokenHash !== tokenHash(token)) return false;
     tx.save(setupTokens, { ...held, usedTime: tx.now });
     return true;
   }
@@ -41,7 +41,7 @@ export class SetupTokens {
 
   /** True if a token is the member's latest, valid or not: guesses are refused before anything is locked. */
   async isOf(reader: Reader, memberId: number, token: string): Promise<boolean> {
-    return (await reader.find(setupTokens, { memberId, tokenHash: hashOf(token) })) !== undefined;
+    return (await reader.find(setupTokens, { memberId, tokenHash: tokenHash(token) })) !== undefined;
   }
 }
 
@@ -50,4 +50,4 @@ export async function isSetUp(reader: Reader, { id: memberId, passwordHash }: Me
   return passwordHash !== null || (await reader.find(oauthAccounts, { memberId, clearedTime: 0 })) !== undefined;
 }
 
-const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url');
+const tokenHash = (token: string) => createHash('sha256').update(token).digest('base64url');

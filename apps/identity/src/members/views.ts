@@ -24,7 +24,7 @@ export async function memberViews(
     rolesOf(reader, members),
     reader.among(memberSessions, 'memberId', ids),
     reader.among(liveSessions, 'memberId', ids),
-    accountsOf(reader, ids),
+    oauthAccountsOf(reader, ids),
   ]);
   const liveBySid = new Map(live.map(session => [session.sid, session]));
   return members.map(member => {
@@ -47,7 +47,7 @@ export async function memberViews(
 }
 
 /** The identities linked to members, in the order of linking. */
-async function accountsOf(reader: Reader, memberIds: readonly number[]): Promise<OauthAccountRow[]> {
+async function oauthAccountsOf(reader: Reader, memberIds: readonly number[]): Promise<OauthAccountRow[]> {
   const rows = await reader.among(oauthAccounts, 'memberId', memberIds);
   const order = ({ linkTime, issuer, subject }: OauthAccountRow) => `${linkTime} ${issuer} ${subject}`;
   return rows.filter(row => row.clearedTime === 0).sort((one, other) => order(one).localeCompare(order(other)));

@@ -42,7 +42,7 @@ async function run(app: INestApplicationContext, command: MerchantCommand): Prom
   switch (command.name) {
     case 'keys list': {
       const keys = await apiKeys.list(caller);
-      return { data: { merchantId, keys }, lines: keys.map(line) };
+      return { data: { merchantId, keys }, lines: keys.map(keyLine) };
     }
     case 'keys revoke': {
       const { key, changed } = await apiKeys.revoke(caller, command.options.key);
@@ -69,7 +69,7 @@ function created({ merchantId, memberId, apiKey }: Awaited<ReturnType<Merchants[
 
 const at = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000', '');
 
-function line({ id, hint, createTime, revokedTime, state }: KeyState): string {
+function keyLine({ id, hint, createTime, revokedTime, state }: KeyState): string {
   const end = { active: '', ending: `, until ${at(revokedTime)}`, revoked: `, ${at(revokedTime)}` }[state];
   return `${String(id).padStart(6)}  ${hint}  created ${at(createTime)}  ${state}${end}`;
 }

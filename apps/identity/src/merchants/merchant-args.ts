@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { newUser, validate } from '@recur/contracts';
 import { z } from 'zod';
 
-const usage = `Usage: npm run merchant -- <command>, or node apps/identity/dist/main.js merchant <command>. Commands:
+const merchantUsage = `Usage: npm run merchant -- <command>, or node apps/identity/dist/main.js merchant <command>. Commands:
   create --name <name> --email <e-mail of its owner>    creates a merchant, its owner and its first API key
   keys list --merchant <id>                             lists its API keys
   keys revoke --merchant <id> --key <id>                revokes an API key at once
@@ -38,16 +38,17 @@ export function readMerchantArgs(
   try {
     const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true });
     const name = positionals.join(' ');
-    if (!isName(name)) return wrong(name === '' ? 'A command is missing.' : `There is no command "${name}".`);
+    if (!isName(name))
+      return wrongMerchantArgs(name === '' ? 'A command is missing.' : `There is no command "${name}".`);
     const extra = Object.keys(values).find(option => !Object.hasOwn(commands[name].shape, option));
-    if (extra !== undefined) return wrong(`${name} takes no --${extra}.`);
+    if (extra !== undefined) return wrongMerchantArgs(`${name} takes no --${extra}.`);
     const checked = validate(commands[name], values);
-    if (!checked.ok) return wrong(checked.issues.map(({ message }) => `--${message}.`).join('\n'));
+    if (!checked.ok) return wrongMerchantArgs(checked.issues.map(({ message }) => `--${message}.`).join('\n'));
     return { command: { name, json: checked.value.json, options: checked.value } as MerchantCommand };
   } catch (error) {
-    return wrong((error as Error).message);
+    return wrongMerchantArgs((error as Error).message);
   }
 }
 
 const isName = (name: string): name is Name => Object.hasOwn(commands, name);
-const wrong = (message: string) => ({ wrong: `${message}\n${usage}` });
+const wrongMerchantArgs = (message: string) => ({ wrong: `${message}\n${merchantUsage}` });

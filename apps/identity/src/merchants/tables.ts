@@ -4,13 +4,13 @@ import { document, int, integer, table, text } from '@recur/platform';
 export interface Merchant {
   merchantId: number;
   name: string;
-  profile: MerchantProfile;
+  profile: MerchantProfileRow;
   createTime: number;
   version: number;
 }
 
 /** The merchant's details under the names of the API; blank ones are left out. */
-export type MerchantProfile = In<typeof updateMerchant>;
+export type MerchantProfileRow = In<typeof updateMerchant>;
 
 /** An API key without its secret, which is shown once and stored nowhere. */
 export interface ApiKey {
@@ -38,7 +38,7 @@ export const merchants = table<Merchant>('merchants', {
   columns: {
     merchantId: integer(),
     name: text(),
-    profile: { ...document<MerchantProfile>(), default: {} },
+    profile: { ...document<MerchantProfileRow>(), default: {} },
     createTime: integer(),
     version: int(),
   },

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { OperationLogged, optAccountTypeOf, services } from '@recur/contracts';
 import { type Consumption, type Event, Keyring, type Tx } from '@recur/platform';
-import { hashOf, headText, logPurpose } from './chain.js';
+import { entryHash, headText, logPurpose } from './chain.js';
 import { type LogEntry, type LogHead, logHeads, operationLogs } from './tables.js';
 
 /** Consumers of `operation.logged`, one per service, identity included: the only source of the log. */
@@ -24,7 +24,7 @@ async function record(tx: Tx, events: readonly Event[], keyring: Keyring): Promi
   let { n, hash } = await lockedHead(tx);
   for (const next of entries) {
     next.n = ++n;
-    hash = next.hash = hashOf(hash, next);
+    hash = next.hash = entryHash(hash, next);
     tx.save(operationLogs, next);
   }
   const head = { merchantId: tx.merchantId, n, hash };

@@ -24,7 +24,7 @@ const chained = [
 export type Unchained = Omit<LogEntry, 'hash'>;
 
 /** SHA-256 (base64url) of the previous hash ('' for the first entry) followed by the entry's fields as a JSON array. */
-export const hashOf = (previous: string, entry: Unchained): string =>
+export const entryHash = (previous: string, entry: Unchained): string =>
   hash('sha256', previous + JSON.stringify(chained.map(field => entry[field])), 'base64url');
 
 /** The purpose of the signatures of heads. */

@@ -22,7 +22,7 @@ export async function log(app: INestApplicationContext, args: readonly string[])
         return fail(`There is no merchant ${merchantId}.`, exits.usage);
       }
       verdicts.push(verdict);
-      if (!json) process.stdout.write(`${line(verdict)}\n`);
+      if (!json) process.stdout.write(`${verdictLine(verdict)}\n`);
     }
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
@@ -33,7 +33,7 @@ export async function log(app: INestApplicationContext, args: readonly string[])
   return holds ? 0 : exits.broken;
 }
 
-function line({ merchantId, entries, hash, problems }: Verdict): string {
+function verdictLine({ merchantId, entries, hash, problems }: Verdict): string {
   if (problems.length > 0) return `Merchant ${merchantId}: ${problems.join('; ')}.`;
   return `Merchant ${merchantId}: all ${entries} entries are as they were written. ${hash}`.trimEnd();
 }

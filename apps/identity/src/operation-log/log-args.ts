@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-const usage = `Usage: npm run log -- verify, or node apps/identity/dist/main.js log verify
+const logUsage = `Usage: npm run log -- verify, or node apps/identity/dist/main.js log verify
   verify [--merchant <id>]    verifies that the operation log, of one merchant or of all, is as it was written
 With --json, the result is one JSON object on stdout. The exit code is 1 if anything is wrong.`;
 
@@ -19,14 +19,14 @@ export function readLogArgs(
     const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true });
     const command = positionals.join(' ');
     if (command !== 'verify')
-      return wrong(command === '' ? 'A command is missing.' : `There is no command "${command}".`);
+      return wrongLogArgs(command === '' ? 'A command is missing.' : `There is no command "${command}".`);
     const { merchant, json = false } = values;
     if (merchant === undefined) return { options: { json } };
-    if (!/^[1-9]\d{0,14}$/.test(merchant)) return wrong('--merchant must be a positive integer.');
+    if (!/^[1-9]\d{0,14}$/.test(merchant)) return wrongLogArgs('--merchant must be a positive integer.');
     return { options: { merchant: Number(merchant), json } };
   } catch (error) {
-    return wrong((error as Error).message);
+    return wrongLogArgs((error as Error).message);
   }
 }
 
-const wrong = (message: string) => ({ wrong: `${message}\n${usage}` });
+const wrongLogArgs = (message: string) => ({ wrong: `${message}\n${logUsage}` });

@@ -27,7 +27,7 @@ export class OperationLog {
   }
 }
 
-type Ids = readonly number[] | undefined;
+type LogIdsFilter = readonly number[] | undefined;
 type Filters = Omit<In<typeof operationLogList>, 'page' | 'count'>;
 
 /** The conditions of the list, and the members and users that they are about; undefined where they are about all. */
@@ -54,15 +54,15 @@ export async function entriesWhere(db: Db, caller: Caller, filters: Filters) {
   return { acting, concerned, exactly, where };
 }
 
-const counted = `select n, (select coalesce(sum(n), 0) from operation_log_tallies
+const countText = `select n, (select coalesce(sum(n), 0) from operation_log_tallies
     where merchant_id = $1 and kind = $2 and id = any($3::bigint[])) as fitting
   from operation_log_tallies where merchant_id = $1 and kind = 'all'`;
 
 /** The number of entries of these members, or of these users, or of all, from the tallies. */
-async function knownOf(reader: Reader, acting: Ids, concerned: Ids): Promise<Known> {
+async function knownOf(reader: Reader, acting: LogIdsFilter, concerned: LogIdsFilter): Promise<Known> {
   const ids = acting ?? concerned ?? [0];
   const kind = acting ? 'member' : concerned ? 'user' : 'all';
-  const [row] = await reader.query(counted, [reader.merchantId, kind, `{${ids}}`]);
+  const [row] = await reader.query(countText, [reader.merchantId, kind, `{${ids}}`]);
   return { fitting: Number(row?.fitting ?? 0), among: Number(row?.n ?? 0) };
 }
 
@@ -70,5 +70,5 @@ async function knownOf(reader: Reader, acting: Ids, concerned: Ids): Promise<Kno
  * A condition on ids. A single id is an equality, so that the index yields the order. For several, the first part matches
  * the partial index, and the array is passed as PostgreSQL text: the driver is slow on arrays of thousands.
  */
-const among = (column: string, ids: Ids): Condition =>
+const among = (column: string, ids: LogIdsFilter): Condition =>
   ids?.length === 1 ? [`${column} = ?`, ids[0]] : [`${column} <> 0 and ${column} = any(?)`, ids && `{${ids}}`];

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Db, hydrate, Keyring, systemCaller } from '@recur/platform';
-import { hashOf, headText, logPurpose } from './chain.js';
+import { entryHash, headText, logPurpose } from './chain.js';
 import { type LogHead, logHeads, operationLogs } from './tables.js';
 
 const pageSizes = { entries: 1_000, merchants: 500 } as const;
@@ -85,7 +85,7 @@ export class LogVerification {
         const { n, id } = entry;
         if (n > reached.n + 1) return { ...reached, problem: `entry ${reached.n + 1} is missing` };
         if (n <= reached.n) return { ...reached, problem: `entry ${n} (id ${id}) was never appended` };
-        if (hashOf(reached.hash, entry) !== entry.hash) {
+        if (entryHash(reached.hash, entry) !== entry.hash) {
           return { ...reached, problem: `entry ${n} (id ${id}) is not as it was written` };
         }
         reached.n = n;

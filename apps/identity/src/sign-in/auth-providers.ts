@@ -64,7 +64,7 @@ export class AuthProviders {
       };
       const row = this.changed(blank, input);
       await unlinkIssuers(tx, [row.issuer]);
-      refuseTaken(tx);
+      refuseTakenIssuer(tx);
       return { authProvider: tx.step(providerAggregate, row, 'provider.created', { log: 'New' }).view };
     });
   }
@@ -77,7 +77,7 @@ export class AuthProviders {
       const next = { ...edited, granted: await this.grantAfter(tx, caller, row, edited, settings) };
       if (JSON.stringify(next) === JSON.stringify(row)) return { authProvider: providerView(row) };
       if (isOtherKey(row, next)) await unlinkIssuers(tx, [row.issuer, next.issuer]);
-      refuseTaken(tx);
+      refuseTakenIssuer(tx);
       return { authProvider: tx.step(providerAggregate, next, 'provider.updated', { log: 'Edit' }).view };
     });
   }
@@ -139,7 +139,7 @@ export class AuthProviders {
   }
 }
 
-function refuseTaken(tx: Tx): void {
+function refuseTakenIssuer(tx: Tx): void {
   tx.onConflict('auth_providers_issuer', () => invalid('/issuer', 'Another provider has this issuer'));
   tx.onConflict('auth_providers_one_authjs', () =>
     invalid('/authJsSecret', 'The merchant has an Auth.js provider already, and Auth.js tokens do not name theirs'),

@@ -49,7 +49,7 @@ export class Entry {
 export const refused = (): Rejected => new Rejected('credential_invalid');
 
 /** The caller with the member as its actor: a sign-in is the member's own doing, whatever API key came with it. */
-export const actingAs = (caller: Caller, { merchantId, id, email }: Member): Caller => ({
+export const actingAsMember = (caller: Caller, { merchantId, id, email }: Member): Caller => ({
   ...caller,
   merchantId,
   actor: { kind: 'member', id: String(id), display: email },

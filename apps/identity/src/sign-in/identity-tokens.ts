@@ -159,8 +159,8 @@ function identityIn(claims: JWTPayload, provider: Provider, email: string, now: 
     provider: provider.name,
     email: profile.email.trim(),
     emailVerified: claims.email_verified === true,
-    name: textOf(profile.name),
-    image: textOf(profile.picture),
+    name: claimText(profile.name),
+    image: claimText(profile.picture),
     source: provider,
   };
 }
@@ -171,5 +171,5 @@ const isNumber = (value: unknown): value is number => typeof value === 'number' 
 const isStorable = (value: string) => /^[^\0\p{Cs}]*$/u.test(value);
 
 /** A display-only claim: a storable text, or ''. */
-const textOf = (value: unknown): string =>
+const claimText = (value: unknown): string =>
   typeof value === 'string' && value.length <= maxLengths.text && isStorable(value) ? value : '';

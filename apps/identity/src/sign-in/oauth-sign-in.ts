@@ -7,7 +7,7 @@ import { type Member, members, setupTokens } from '../members/tables.js';
 import { requireUncommon } from '../passwords/common-passwords.js';
 import { addressLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
-import { actingAs, Entry, lockActive, refused } from './entry.js';
+import { actingAsMember, Entry, lockActive, refused } from './entry.js';
 import type { Identity } from './identity-tokens.js';
 import { isOf, link, linked } from './oauth-accounts.js';
 import { mayIdentify } from './provider-trust.js';
@@ -32,9 +32,9 @@ export class OauthSignIn {
   @Handle(oauthLogin)
   async login({ email, totpCode }: In<typeof oauthLogin>, caller: Caller) {
     const identity = await this.sent.of(caller, email);
-    const found = identity && (await this.db.read(caller, reader => memberOf(reader, identity)));
+    const found = identity && (await this.db.read(caller, reader => memberOfIdentity(reader, identity)));
     if (!identity || !found) throw refused();
-    return this.db.write(actingAs(caller, found), async tx => {
+    return this.db.write(actingAsMember(caller, found), async tx => {
       const member = await lockActive(tx, found);
       if (!(await mayIdentify(tx, identity.source, member))) throw refused();
       const isFirst = !(await linked(tx, member.id)).some(account => isOf(account, identity));
@@ -54,7 +54,7 @@ export class OauthSignIn {
     const line = addressLine(caller.sender?.ip ?? '');
     const passwordHash = newPassword === undefined ? undefined : await this.passwords.hash(newPassword, line);
     if (!identity || !found) throw refused();
-    return this.db.write(actingAs(caller, found), async tx => {
+    return this.db.write(actingAsMember(caller, found), async tx => {
       const member = await this.entry.setUp(tx, found, setupToken, passwordHash);
       if (!(await mayIdentify(tx, identity.source, member))) throw refused();
       await link(tx, member.id, identity);
@@ -64,7 +64,7 @@ export class OauthSignIn {
 }
 
 /** The member linked to this identity, else the member with its e-mail. */
-async function memberOf(reader: Reader, { issuer, subject, email }: Identity): Promise<Member | undefined> {
+async function memberOfIdentity(reader: Reader, { issuer, subject, email }: Identity): Promise<Member | undefined> {
   const [account, named] = await Promise.all([
     reader.find(oauthAccounts, { issuer, subject, clearedTime: 0 }),
     memberWithEmail(reader, email),

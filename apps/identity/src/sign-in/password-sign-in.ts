@@ -7,7 +7,7 @@ import type { Member } from '../members/tables.js';
 import { requireUncommon } from '../passwords/common-passwords.js';
 import { addressLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
-import { actingAs, Entry, lockActive, refused } from './entry.js';
+import { actingAsMember, Entry, lockActive, refused } from './entry.js';
 import { TwoFactor } from './two-factor.js';
 
 /**
@@ -27,7 +27,7 @@ export class PasswordSignIn {
   @Handle(passwordLogin)
   async login({ email, password, totpCode, merchantId }: In<typeof passwordLogin>, caller: Caller) {
     const found = await this.withPassword(caller, email, password, merchantId);
-    return this.db.write(actingAs(caller, found), async tx => {
+    return this.db.write(actingAsMember(caller, found), async tx => {
       const member = await lockActive(tx, found);
       if (member.passwordHash !== found.passwordHash) throw refused();
       await this.twoFactor.take(tx, member, totpCode);
@@ -42,12 +42,12 @@ export class PasswordSignIn {
     const passwordHash = await this.passwords.hash(newPassword, addressLine(caller.sender?.ip ?? ''));
     const invited = await Promise.all(
       candidates.map(member =>
-        this.db.read(actingAs(caller, member), reader => this.setupTokens.isOf(reader, member.id, setupToken)),
+        this.db.read(actingAsMember(caller, member), reader => this.setupTokens.isOf(reader, member.id, setupToken)),
       ),
     );
     const found = candidates.find((_, at) => invited[at]);
     if (!found) throw refused();
-    return this.db.write(actingAs(caller, found), async tx => {
+    return this.db.write(actingAsMember(caller, found), async tx => {
       const member = await this.entry.setUp(tx, found, setupToken, passwordHash);
       return this.entry.open(tx, caller, member, 'SetUp');
     });

@@ -38,7 +38,7 @@ export class Totps {
       const member = await ownRow(tx, caller);
       if (member.totpType !== 'off') throw new Rejected('totp_on');
       const key = newTotpKey();
-      const row = (await lockTotp(tx, member)) ?? blank(member);
+      const row = (await lockTotp(tx, member)) ?? newTotp(member);
       tx.save(memberTotps, { ...row, pendingKey: this.keyring.seal(key, totpContext(row)), pendingType });
       tx.log(`Member(${member.id})`, 'AskTotpKey');
       return { totpType: pendingType, totpKey: key, totpUrl: totpUrl(key, this.config.TOKEN_ISSUER, member.email) };
@@ -113,13 +113,13 @@ export class Totps {
     if (member.totpType === 'off') return member;
     const next: Member = { ...member, totpType: 'off' };
     await lockTotp(tx, member);
-    tx.save(memberTotps, blank(member));
+    tx.save(memberTotps, newTotp(member));
     tx.step(memberAggregate, next, 'member.updated', { log: 'TotpOff' });
     return next;
   }
 }
 
-const blank = ({ merchantId, id: memberId }: Member): MemberTotp => ({
+const newTotp = ({ merchantId, id: memberId }: Member): MemberTotp => ({
   merchantId,
   memberId,
   sealedKey: '',

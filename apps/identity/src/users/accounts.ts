@@ -15,7 +15,7 @@ export async function accountOf(reader: Reader, view: UserShape, user: User): Pr
 }
 
 /** Users with their gateways, plans and credit accounts; each gateway and plan is looked up once. */
-export async function accountsOf(reader: Reader, rows: readonly User[]): Promise<UserAccountDetail[]> {
+export async function accountDetails(reader: Reader, rows: readonly User[]): Promise<UserAccountDetail[]> {
   const [gatewaysById, views, credits] = await Promise.all([
     reader.among(gateways, 'id', given(rows.map(({ gatewayId }) => gatewayId))).then(byId),
     viewsOf(reader, rows),

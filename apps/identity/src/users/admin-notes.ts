@@ -15,7 +15,7 @@ export class AdminNotes {
   @Handle(newAdminNote)
   create({ userId, note }: In<typeof newAdminNote>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const memberId = memberOf(caller);
+      const memberId = callingMember(caller);
       const [, id] = await Promise.all([tx.get(users, { id: userId }, 'user_not_found'), tx.nextId(adminNotes)]);
       tx.save(adminNotes, { merchantId: tx.merchantId, id, userId, memberId, note, createTime: tx.now });
       tx.log(`User(${userId})`, 'NewAdminNote', { userId });
@@ -42,7 +42,7 @@ export class AdminNotes {
 }
 
 /** The author of a note: only a member can be one. */
-function memberOf({ actor }: Caller): number {
+function callingMember({ actor }: Caller): number {
   if (actor.kind !== 'member') throw new Rejected('permission_denied', 'Only a member writes notes');
   return Number(actor.id);
 }

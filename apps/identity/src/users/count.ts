@@ -9,7 +9,7 @@ const time = { start: 0, end: 100_000_000_000 } as const;
 const arrays = (at: number) => `unnest($${at}::bigint[], $${at + 1}::bigint[], $${at + 2}::bigint[])`;
 
 /** $2, $3, $4: span, start and end of the tallied parts; $5, $6: start and end of the parts to count row by row. */
-const counted = `select
+const usersCountText = `select
   (select coalesce(sum(s.n), 0) from ${arrays(2)} part (span, from_time, to_time) cross join lateral (
      select sum(n) as n from user_tallies where merchant_id = $1 and span = part.span
        and start_time >= from_time and start_time < to_time) s)
@@ -31,7 +31,7 @@ export class UserCount {
     const whole = all.filter(({ span }) => span > 1);
     const edges = all.filter(({ span }) => span === 1);
     return this.db.read(caller, async reader => {
-      const [row] = await reader.query(counted, [
+      const [row] = await reader.query(usersCountText, [
         reader.merchantId,
         whole.map(part => part.span),
         whole.map(part => part.from),

@@ -59,7 +59,7 @@ export class UserImports {
       for (const { row, edit } of asked) {
         if (!edit) continue;
         const held = found.byEmail.get(emailKey(edit.email));
-        const userId = dry ? (held?.id ?? 0) : await taken(tx, held, edit);
+        const userId = dry ? (held?.id ?? 0) : await takeRow(tx, held, edit);
         results.push({ row, userId, isNew: held === undefined });
       }
       refuseTakenAtCommit(tx);
@@ -132,7 +132,7 @@ const lockText = `select * from users where merchant_id = $1 and (email_key = an
   order by id for update`;
 
 /** Creates the user, or updates the one who is there; returns the id. */
-async function taken(tx: Tx, held: User | undefined, { password: _, email, ...fields }: NewUser): Promise<number> {
+async function takeRow(tx: Tx, held: User | undefined, { password: _, email, ...fields }: NewUser): Promise<number> {
   const edit: Edit = fields;
   if (!held) {
     const row = newUserRow(tx, { email, id: await tx.nextId(users) });

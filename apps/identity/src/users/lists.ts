@@ -13,7 +13,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, type Condition, contains, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
 import { subscriptions } from '../copies/tables.js';
 import { emailKey } from '../domain/email.js';
-import { accountOf, accountsOf, viewsOf } from './accounts.js';
+import { accountDetails, accountOf, viewsOf } from './accounts.js';
 import { userAggregate } from './aggregate.js';
 import { type User as UserRow, users } from './tables.js';
 import { userView } from './views.js';
@@ -54,7 +54,7 @@ export class UserLists {
       if (!where) return { userAccounts: [], total: 0 };
       const order = sorted({ createTime: 'create_time' }, input);
       const { rows, total } = await reader.page({ from: users, where, order, page, count });
-      return { userAccounts: await accountsOf(reader, rows), total };
+      return { userAccounts: await accountDetails(reader, rows), total };
     });
   }
 
@@ -69,7 +69,7 @@ export class UserLists {
         page: 0,
         count: searchLimits.results,
       });
-      return { userAccounts: await accountsOf(reader, rows) };
+      return { userAccounts: await accountDetails(reader, rows) };
     });
   }
 
@@ -109,10 +109,10 @@ export class UserLists {
 }
 
 type Input = In<typeof listUsers>;
-type Ids = number[] | undefined;
+type UserIds = number[] | undefined;
 
 /** Ids of the users whose texts the filters tell; undefined for a filter that is not given. */
-export async function usersByText(db: Db, caller: Caller, input: Input): Promise<{ named: Ids; keyed: Ids }> {
+export async function usersByText(db: Db, caller: Caller, input: Input): Promise<{ named: UserIds; keyed: UserIds }> {
   const { email, firstName, lastName, searchKey } = input;
   const [named, keyed] = await Promise.all([
     db.search(caller, 'users', [
@@ -153,7 +153,7 @@ export async function usersWhere(
 }
 
 /** Ids of users whose texts contain the key, or whose id it is; undefined without a key. */
-async function fitting(db: Db, caller: Caller, searchKey: string | undefined): Promise<Ids> {
+async function fitting(db: Db, caller: Caller, searchKey: string | undefined): Promise<UserIds> {
   const ids = await db.search(caller, 'users', [{ column: 'anything', field: 'searchKey', part: searchKey }]);
   const isId = /^\d{1,15}$/.test(searchKey ?? '');
   return ids && isId ? [...ids, Number(searchKey)] : ids;

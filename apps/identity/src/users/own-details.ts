@@ -15,14 +15,14 @@ export class OwnDetails {
   @Handle(portalUserDetail)
   detail(_input: In<typeof portalUserDetail>, caller: Caller) {
     return this.db.read(caller, async reader => ({
-      user: portalUserView(await reader.get(users, { id: ownId(caller) }, 'permission_denied')),
+      user: portalUserView(await reader.get(users, { id: ownUserId(caller) }, 'permission_denied')),
     }));
   }
 
   @Handle(portalUserUpdate)
   update(edit: In<typeof portalUserUpdate>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const user = await tx.lock(userAggregate, ownId(caller), 'permission_denied');
+      const user = await tx.lock(userAggregate, ownUserId(caller), 'permission_denied');
       const next = edited(user, edit);
       if (next) tx.step(userAggregate, next, 'user.updated', { log: 'Update' });
       return { user: portalUserView(next ?? user) };
@@ -31,7 +31,7 @@ export class OwnDetails {
 }
 
 /** The id of the calling user. */
-function ownId({ actor }: Caller): number {
+function ownUserId({ actor }: Caller): number {
   if (actor.kind !== 'user') throw new Rejected('permission_denied');
   return Number(actor.id);
 }

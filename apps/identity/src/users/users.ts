@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { type In, newUser, subscriptionStatus, updateUser, userBillingType, userType } from '@recur/contracts';
 import { type Issue, Rejected } from '@recur/kernel';
-import { type Appender, type Caller, Db, Handle, type Peeks } from '@recur/platform';
+import { type Appender, type Caller, type CommandReader, Db, Handle } from '@recur/platform';
 import { gateways } from '../copies/tables.js';
 import { emailKey } from '../domain/email.js';
 import { usersLine } from '../passwords/lines.js';
@@ -35,7 +35,7 @@ export class Users {
       ]);
       refuseTaken(held);
       refuseTakenAtCommit(appender);
-      const row = newRow(appender, { ...blank, email, id, passwordHash });
+      const row = newRow(appender, { ...blankNames, email, id, passwordHash });
       const user = edited(row, edit) ?? row;
       return { user: appender.step(userAggregate, user, 'user.created', { log: 'New' }).view };
     });
@@ -57,7 +57,7 @@ export class Users {
 }
 
 /** The users that hold this e-mail (case-insensitive) and this external id. */
-export async function holders(peeks: Pick<Peeks, 'peek'>, { email, externalUserId }: Names) {
+export async function holders(peeks: Pick<CommandReader, 'peek'>, { email, externalUserId }: Names) {
   const [byEmail, byExternalId] = await Promise.all([
     peeks.peek(users, { emailKey: emailKey(email) }),
     externalUserId ? peeks.peek(users, { externalUserId }) : undefined,
@@ -71,11 +71,11 @@ export function refuseTaken({ byEmail, byExternalId }: Awaited<ReturnType<typeof
     ...(byEmail && byEmail.id !== own ? ['email'] : []),
     ...(byExternalId && byExternalId.id !== own ? ['externalUserId'] : []),
   ];
-  if (fields.length > 0) throw taken(...fields);
+  if (fields.length > 0) throw takenField(...fields);
 }
 
 /** Refuses an unknown or archived gateway. Gateway 0 is the merchant's default. */
-export async function refuseUnusable(peeks: Peeks, gatewayId: number): Promise<void> {
+export async function refuseUnusable(peeks: CommandReader, gatewayId: number): Promise<void> {
   if (gatewayId === 0) return;
   peeks.fresh('gateways', gatewayId);
   const gateway = await peeks.peek(gateways, { id: gatewayId });
@@ -88,25 +88,26 @@ export async function refuseUnusable(peeks: Peeks, gatewayId: number): Promise<v
 
 /** Maps violations of the unique indexes to refusals, since another transaction may win after the lookup. */
 export function refuseTakenAtCommit(tx: Pick<Appender, 'onConflict'>): void {
-  tx.onConflict('users_email', () => taken('email'));
-  tx.onConflict('users_external', () => taken('externalUserId'));
+  tx.onConflict('users_email', () => takenField('email'));
+  tx.onConflict('users_external', () => takenField('externalUserId'));
 }
 
-function taken(...fields: string[]): Rejected {
+function takenField(...fields: string[]): Rejected {
   const issues = fields.map((field): Issue => ({ path: `/${field}`, message: `Another user has this ${field}` }));
   return new Rejected('invalid_parameters', undefined, issues);
 }
 
-type Given = Names & Pick<User, 'id' | 'firstName' | 'lastName' | 'phone' | 'address' | 'language' | 'passwordHash'>;
+type GivenAccount = Names &
+  Pick<User, 'id' | 'firstName' | 'lastName' | 'phone' | 'address' | 'language' | 'passwordHash'>;
 
-const blank = { externalUserId: '', firstName: '', lastName: '', phone: '', address: '', language: '' };
+const blankNames = { externalUserId: '', firstName: '', lastName: '', phone: '', address: '', language: '' };
 
 /** A user as it is created with an e-mail alone. */
-export const newUserRow = (peeks: Peeks, { email, id }: Pick<User, 'email' | 'id'>): NamedUser =>
-  newRow(peeks, { ...blank, email, id, passwordHash: null });
+export const newUserRow = (peeks: CommandReader, { email, id }: Pick<User, 'email' | 'id'>): NamedUser =>
+  newRow(peeks, { ...blankNames, email, id, passwordHash: null });
 
 /** A user as it is created. */
-export function newRow({ merchantId, now }: Peeks, given: Given): NamedUser {
+export function newRow({ merchantId, now }: CommandReader, given: GivenAccount): NamedUser {
   return {
     ...given,
     merchantId,

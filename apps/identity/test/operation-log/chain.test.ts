@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { services } from '@recur/contracts';
 import { Keyring } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
-import { hashOf, headText, logPurpose } from '../../src/operation-log/chain.js';
+import { entryHash, headText, logPurpose } from '../../src/operation-log/chain.js';
 import { identity } from '../../src/service.js';
 import { batch, consumerOf, logScene } from './log-scene.js';
 
@@ -46,8 +46,8 @@ describe('the chain', () => {
       subscriptionId: 'sub_1',
       discountCode: 'TEN',
     };
-    expect(hashOf('', entry)).toBe('AAUGP4QAjE71Y3NrLopvn2t90Jqr_dOwPrZUweLvX6Y');
-    expect(hashOf('AAUGP4QAjE71Y3NrLopvn2t90Jqr_dOwPrZUweLvX6Y', entry)).toBe(
+    expect(entryHash('', entry)).toBe('AAUGP4QAjE71Y3NrLopvn2t90Jqr_dOwPrZUweLvX6Y');
+    expect(entryHash('AAUGP4QAjE71Y3NrLopvn2t90Jqr_dOwPrZUweLvX6Y', entry)).toBe(
       'fsiqAkRNWmMiWH3RLKyOAmjJ3ySrJErkBKgT7SYf1oc',
     );
   });
@@ -216,7 +216,7 @@ describe('tampering by the owner is found', () => {
     for (const row of rows) {
       const number = (name: string) => Number(row[name]);
       const word = (name: string) => String(row[name]);
-      hash = hashOf(hash, {
+      hash = entryHash(hash, {
         merchantId,
         n: number('n'),
         id: number('id'),

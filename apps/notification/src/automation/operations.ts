@@ -14,7 +14,7 @@ const maxConnections = 20;
 
 /** Serialises the creation of one merchant's connections, so that the limit holds. */
 const lockCreation = `select pg_advisory_xact_lock(hashtextextended('connections of ' || $1::bigint, 0))`;
-const removeExpired = `with expired as (delete from connections
+const removeExpiredConnections = `with expired as (delete from connections
     where merchant_id = $1 and state <> 'connected' and expire_time <= $2 returning connection_id)
   delete from connection_lookups where connection_id in (select connection_id from expired)`;
 
@@ -33,7 +33,7 @@ export class Automation {
     }
     return this.db.write(caller, async tx => {
       await tx.run(lockCreation, [tx.merchantId]);
-      await tx.run(removeExpired, [tx.merchantId, tx.now]);
+      await tx.run(removeExpiredConnections, [tx.merchantId, tx.now]);
       const standing = await tx.all(connections, {});
       if (standing.length >= maxConnections) throw new Rejected('too_many_connections');
       const secret = randomBytes(32).toString('base64url');

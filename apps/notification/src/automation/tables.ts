@@ -1,5 +1,4 @@
-import { integer, table, text } from '@recur/platform';
-import { oneOf } from '../state-check.js';
+import { integer, oneOf, table, text } from '@recur/platform';
 import { type Connection, connectionLifecycle } from './domain/connection.js';
 
 export const connections = table<Connection>('connections', {
@@ -20,7 +19,7 @@ export const connections = table<Connection>('connections', {
     createTime: integer(),
     modifyTime: integer(),
   },
-  checks: { connections_state: oneOf(connectionLifecycle.states) },
+  checks: { connections_state: oneOf('state', connectionLifecycle.states) },
 });
 
 /** Maps a connection's id to its merchant, before the merchant is known. */

@@ -1,5 +1,4 @@
-import { flag, int, integer, optionalInteger, optionalText, table, text } from '@recur/platform';
-import { oneOf } from '../state-check.js';
+import { flag, int, integer, oneOf, optionalInteger, optionalText, table, text } from '@recur/platform';
 import { type DeliveryState, deliveryLifecycle } from './domain/delivery.js';
 
 /** An event that at least one endpoint subscribed to, kept for its deliveries and for replays. */
@@ -111,7 +110,7 @@ export const deliveries = table<DeliveryRow>('deliveries', {
     lastOutcome: text(),
     lastAnswer: text(),
   },
-  checks: { deliveries_state: oneOf(deliveryLifecycle.states) },
+  checks: { deliveries_state: oneOf('state', deliveryLifecycle.states) },
   indices: {
     // an event is delivered to an endpoint once, however often it is consumed
     deliveries_once: { on: ['merchantId', 'endpointId', 'eventId'], unique: true },
@@ -138,7 +137,7 @@ export const attempts = table<AttemptRow>('attempts', {
     durationMs: integer(),
     nextAtMs: optionalInteger(),
   },
-  checks: { attempts_state: oneOf(deliveryLifecycle.states) },
+  checks: { attempts_state: oneOf('state', deliveryLifecycle.states) },
   indices: { attempts_endpoint: { on: ['merchantId', 'endpointId', 'createTime', 'id'] } },
 });
 

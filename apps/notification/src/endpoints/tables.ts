@@ -1,5 +1,15 @@
-import { flag, int, integer, integers, optionalInteger, optionalText, table, text, texts } from '@recur/platform';
-import { oneOf } from '../state-check.js';
+import {
+  flag,
+  int,
+  integer,
+  integers,
+  oneOf,
+  optionalInteger,
+  optionalText,
+  table,
+  text,
+  texts,
+} from '@recur/platform';
 import { type Endpoint, endpointLifecycle } from './domain/endpoint.js';
 
 export interface EndpointRow extends Omit<Endpoint, 'events' | 'productIds' | 'disabledBecause'> {
@@ -43,7 +53,7 @@ export const endpoints = table<EndpointRow>('endpoints', {
     deletedTime: { ...integer(), default: 0 },
     version: int(),
   },
-  checks: { endpoints_state: oneOf(endpointLifecycle.states) },
+  checks: { endpoints_state: oneOf('state', endpointLifecycle.states) },
   // read for every event
   indices: { endpoints_living: { on: ['merchantId', 'deletedTime', 'endpointId'] } },
 });

@@ -18,7 +18,7 @@ import { TransferDetails } from './transfer.js';
 export type ShownInvoice = Output<'/portal/invoice/detail'>;
 
 /** `open` are invoices that can be paid. */
-export const invoiceStates = {
+const invoiceStates = {
   0: 'draft',
   1: 'draft',
   2: 'open',

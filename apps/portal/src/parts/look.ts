@@ -17,7 +17,7 @@ export function lookOf(data: Record<string, unknown> = {}): Look {
 }
 
 /** Black or white, whichever contrasts more with a colour (WCAG 2 relative luminance). */
-export function inkOn(color: string): string {
+function inkOn(color: string): string {
   const linear = [1, 3, 5].map(at => {
     const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;

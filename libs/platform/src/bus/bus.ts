@@ -6,7 +6,7 @@ import type { Log } from '../runtime/log.js';
 import { patient } from '../runtime/patience.js';
 import { within } from '../runtime/tracing.js';
 import { oncePerTurn } from '../runtime/turns.js';
-import { callerIn, headersOf, headersOfReply, type Reply, refusal, replyIn, type Sent } from './message.js';
+import { callerIn, headersOf, headersOfReply, type Reply, refusal, replyIn, type SentCaller } from './message.js';
 import { hasNoResponders, ReplyMux } from './reply-mux.js';
 
 /** A message for a stream: `id` lets the stream drop a repeat (Nats-Msg-Id). */
@@ -20,7 +20,7 @@ export interface Publication {
 export type Sign = (subject: string, caller: string, payload: string | Uint8Array) => string | undefined;
 
 /** Answers a command. `command` is the name of the operation, within its service. */
-export type Answer = (command: string, payload: string, caller: Sent) => Promise<Reply>;
+export type CommandHandler = (command: string, payload: string, caller: SentCaller) => Promise<Reply>;
 
 /** `replyHeaderBytes` is the most that the headers of a reply take, `budgetMs` the time of a command without a deadline. */
 const limits = { replyHeaderBytes: 1_024, acknowledgedWithinMs: patient(3_000), budgetMs: patient(5_000) } as const;
@@ -139,7 +139,7 @@ export class Bus {
    * subscription, to a function that ends it and resolves once every command that has come is answered. A message that
    * `check` throws Rejected at is answered with that.
    */
-  async serve(service: string, answer: Answer, check?: (message: Msg) => void): Promise<() => Promise<void>> {
+  async serve(service: string, answer: CommandHandler, check?: (message: Msg) => void): Promise<() => Promise<void>> {
     const prefix = `cmd.${service}.`;
     let underway = 0;
     let idle: () => void = () => undefined;
@@ -191,10 +191,10 @@ export class Bus {
   private async answered(
     message: Msg,
     command: string,
-    answer: Answer,
+    answer: CommandHandler,
     check?: (message: Msg) => void,
   ): Promise<Reply> {
-    let caller: Sent;
+    let caller: SentCaller;
     try {
       check?.(message);
       caller = callerIn(message.headers, this.clock.wall() + limits.budgetMs);

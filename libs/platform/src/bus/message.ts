@@ -13,7 +13,7 @@ export interface Reply {
 }
 
 /** Headers of commands and replies; README.md says what each means. Names are compared without regard to case. */
-const names = {
+const headerNames = {
   merchant: 'Recur-Merchant',
   actor: 'Recur-Actor',
   session: 'Recur-Session',
@@ -26,33 +26,35 @@ const names = {
   status: 'Recur-Status',
   replayOf: 'Recur-Replay-Of',
 } as const;
-type Fields = Partial<Record<keyof typeof names, string>>;
-const fieldsByName = new Map(Object.entries(names).map(([field, name]) => [name.toLowerCase(), field as keyof Fields]));
+type Fields = Partial<Record<keyof typeof headerNames, string>>;
+const fieldsByName = new Map(
+  Object.entries(headerNames).map(([field, name]) => [name.toLowerCase(), field as keyof Fields]),
+);
 
 const Merchant = z.coerce.number<string>().pipe(z.int().min(0));
 const Deadline = z.coerce.number<string>().pipe(z.int());
 const SenderShape = z.object({ ip: z.string(), userAgent: z.string(), identityToken: z.string().optional() });
 
 /** The part of a caller that travels with a command. */
-export type Sent = Pick<
+export type SentCaller = Pick<
   Caller,
   'merchantId' | 'actor' | 'session' | 'requestId' | 'traceparent' | 'deadline' | 'idempotencyKey' | 'sender'
 >;
 
 /** The headers of a command; `sign` is asked for the signature of who calls, and signs nothing where it answers none. */
-export function headersOf(caller: Sent, sign?: (caller: string) => string | undefined): MsgHdrs {
+export function headersOf(caller: SentCaller, sign?: (caller: string) => string | undefined): MsgHdrs {
   const { merchantId, actor, session, requestId, traceparent, deadline, idempotencyKey, sender } = caller;
   const written = headers();
   const set = (name: string, value: string | undefined) => value && written.append(name, value);
-  set(names.merchant, String(merchantId));
-  set(names.actor, JSON.stringify(actor));
-  set(names.session, session);
-  set(names.sender, sender && JSON.stringify(sender));
-  set(names.requestId, requestId);
-  set(names.traceparent, traceparent);
-  if (Number.isFinite(deadline)) set(names.deadline, String(Math.floor(deadline)));
-  set(names.idempotencyKey, idempotencyKey);
-  if (sign) set(names.signature, sign(signedText(fieldsIn(written))));
+  set(headerNames.merchant, String(merchantId));
+  set(headerNames.actor, JSON.stringify(actor));
+  set(headerNames.session, session);
+  set(headerNames.sender, sender && JSON.stringify(sender));
+  set(headerNames.requestId, requestId);
+  set(headerNames.traceparent, traceparent);
+  if (Number.isFinite(deadline)) set(headerNames.deadline, String(Math.floor(deadline)));
+  set(headerNames.idempotencyKey, idempotencyKey);
+  if (sign) set(headerNames.signature, sign(signedText(fieldsIn(written))));
   return written;
 }
 
@@ -70,25 +72,25 @@ const signedText = ({ merchant, actor, session, sender, requestId, deadline, ide
  * The caller that a command's headers name. A command without a deadline has until `latest` (unix milliseconds).
  * Throws Rejected `invalid_parameters` naming the header that cannot be read: anything can be published on a subject.
  */
-export function callerIn(received: MsgHdrs | undefined, latest: number): Sent {
+export function callerIn(received: MsgHdrs | undefined, latest: number): SentCaller {
   const { merchant, actor, session, sender, requestId, traceparent, deadline, idempotencyKey } = fieldsIn(received);
   return {
-    merchantId: read(names.merchant, Merchant, merchant),
-    actor: read<Actor>(names.actor, Actor, parsed(actor)),
+    merchantId: readHeader(headerNames.merchant, Merchant, merchant),
+    actor: readHeader<Actor>(headerNames.actor, Actor, parseHeader(actor)),
     session,
     requestId: requestId ?? '',
     traceparent: traceparent ?? '',
-    deadline: deadline === undefined ? latest : read(names.deadline, Deadline, deadline),
+    deadline: deadline === undefined ? latest : readHeader(headerNames.deadline, Deadline, deadline),
     idempotencyKey,
-    sender: sender === undefined ? undefined : read<Sender>(names.sender, SenderShape, parsed(sender)),
+    sender: sender === undefined ? undefined : readHeader<Sender>(headerNames.sender, SenderShape, parseHeader(sender)),
   };
 }
 
 /** The headers of a reply. */
 export function headersOfReply({ ok, replayOf }: Reply): MsgHdrs {
   const written = headers();
-  written.append(names.status, ok ? 'ok' : 'refused');
-  if (replayOf) written.append(names.replayOf, replayOf);
+  written.append(headerNames.status, ok ? 'ok' : 'refused');
+  if (replayOf) written.append(headerNames.replayOf, replayOf);
   return written;
 }
 
@@ -122,13 +124,13 @@ function fieldsIn(received: MsgHdrs | undefined): Fields {
   return fields;
 }
 
-function read<T>(name: string, schema: z.ZodType<T, unknown>, value: unknown): T {
+function readHeader<T>(name: string, schema: z.ZodType<T, unknown>, value: unknown): T {
   const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
   throw invalid(name, `The header ${name} is missing or not valid`);
 }
 
-function parsed(json: string | undefined): unknown {
+function parseHeader(json: string | undefined): unknown {
   try {
     return JSON.parse(json ?? '');
   } catch {

@@ -14,10 +14,10 @@ import { answerBytes } from '../store/answers/answer-bytes.js';
 import { jsonOfAnswer } from '../store/answers/json.js';
 import { asRejection, isUnsent } from '../store/errors.js';
 import { Replayed } from '../store/outcomes.js';
-import type { Answer, Bus } from './bus.js';
+import type { Bus, CommandHandler } from './bus.js';
 import { CommandQueue } from './command-queue.js';
 import { KeyGuard } from './key-guard.js';
-import { type Reply, refusal, type Sent, signedIn } from './message.js';
+import { type Reply, refusal, type SentCaller, signedIn } from './message.js';
 import { type CallerKeys, isSigned } from './signature.js';
 
 /** Commands per replica, and the milliseconds that one may take at most, whatever its caller would wait. */
@@ -27,7 +27,7 @@ export interface CommandLimits {
   budgetMs: number;
 }
 
-interface Parts {
+interface ServerParts {
   service: Service;
   bus: Pick<Bus, 'serve'>;
   clock: Clock;
@@ -55,7 +55,7 @@ export class NatsServer extends Server implements CustomTransportStrategy {
   private readonly questions: CommandQueue;
   private stop: (() => Promise<void>) | undefined;
 
-  constructor(private readonly parts: Parts) {
+  constructor(private readonly parts: ServerParts) {
     super();
     const { limits, clock } = parts;
     this.keys = new KeyGuard(clock);
@@ -80,7 +80,7 @@ export class NatsServer extends Server implements CustomTransportStrategy {
   async listen(callback: (error?: unknown) => void): Promise<void> {
     try {
       const { bus, service } = this.parts;
-      const answer: Answer = (command, payload, caller) => this.dispatch(command, payload, caller);
+      const answer: CommandHandler = (command, payload, caller) => this.dispatch(command, payload, caller);
       this.stop = await bus.serve(service, answer, message => this.requireSignature(message));
       callback();
     } catch (error) {
@@ -115,7 +115,7 @@ export class NatsServer extends Server implements CustomTransportStrategy {
   }
 
   /** Never throws: whatever happens becomes a reply. */
-  async dispatch(command: string, payload: string, sent: Sent): Promise<Reply> {
+  async dispatch(command: string, payload: string, sent: SentCaller): Promise<Reply> {
     const { clock, limits, service } = this.parts;
     const started = clock.wall();
     const deadline = Math.min(sent.deadline, started + limits.budgetMs);
@@ -145,7 +145,7 @@ export class NatsServer extends Server implements CustomTransportStrategy {
     }
   }
 
-  private answer(handler: Handler, payload: string, sent: Sent): Promise<Reply> {
+  private answer(handler: Handler, payload: string, sent: SentCaller): Promise<Reply> {
     const { operation } = handler;
     const caller = this.callerOf(operation, payload, sent);
     const queue = isInternal(operation) ? this.questions : this.commands;
@@ -154,7 +154,7 @@ export class NatsServer extends Server implements CustomTransportStrategy {
   }
 
   /** The caller of one command, as its handler and `db.write` get it. */
-  private callerOf(operation: AnyOperation, payload: string, sent: Sent): Caller {
+  private callerOf(operation: AnyOperation, payload: string, sent: SentCaller): Caller {
     const key = isWrite(operation) ? sent.idempotencyKey : undefined;
     return {
       merchantId: sent.merchantId,
@@ -171,19 +171,19 @@ export class NatsServer extends Server implements CustomTransportStrategy {
   }
 
   /** A keyed digest where the command may hold a secret: a plain digest of a password could be guessed from. */
-  private fingerprint(operation: AnyOperation, payload: string, sent: Sent): string {
+  private fingerprint(operation: AnyOperation, payload: string, sent: SentCaller): string {
     const digest = fingerprintOf(operation, payload, sent);
     const isSecret = isWrite(operation) && (operation.secretInput || operation.secretOutput);
     return isSecret ? this.parts.keyring.digest(digest) : digest;
   }
 
-  private bug(command: string, error: unknown, { requestId, merchantId, traceparent }: Sent): Rejected {
+  private bug(command: string, error: unknown, { requestId, merchantId, traceparent }: SentCaller): Rejected {
     const traceId = traceIdOf(traceparent);
     this.parts.log.error({ err: error, requestId, traceId, merchantId, command }, 'a command failed unexpectedly');
     return new Rejected('internal_error');
   }
 
-  private record(command: string, outcome: string, sent: Sent, durationMs: number): void {
+  private record(command: string, outcome: string, sent: SentCaller, durationMs: number): void {
     commandSeconds.observe({ command }, durationMs / 1000);
     commands.inc({ command, outcome });
     if (!this.parts.log.isLevelEnabled('debug')) return;
@@ -203,7 +203,7 @@ export class NatsServer extends Server implements CustomTransportStrategy {
  * Digest of an operation and its input, under which a repeat is recognised. It covers the identity token, and the member
  * of an operation on its own affairs or with a secret in its answer: their answers are never given to another.
  */
-function fingerprintOf(operation: AnyOperation, payload: string, { sender, actor }: Sent): string {
+function fingerprintOf(operation: AnyOperation, payload: string, { sender, actor }: SentCaller): string {
   const parts = [operation.name, payload];
   const isSecret = isWrite(operation) && operation.secretOutput === true && actor.kind === 'member';
   if (isSecret || ('memberOnly' in operation && operation.memberOnly)) parts.push(actor.id);

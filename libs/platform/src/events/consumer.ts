@@ -29,7 +29,7 @@ const limits = {
 } as const;
 
 /** A buffered message and its number of events. Decoded lazily: raw bytes are cheaper to queue than parsed events. */
-interface Waiting {
+interface WaitingBatch {
   message: JsMsg;
   count: number;
 }
@@ -41,7 +41,7 @@ interface ConsumerParts extends ApplierParts {
 
 /** Pulls one consumption's events from the stream, in batches, and applies each exactly once (see EventApplier). */
 export class Consumer {
-  private readonly buffer: Waiting[] = [];
+  private readonly buffer: WaitingBatch[] = [];
   /** Number of events in the buffer, and their bytes. */
   private held = 0;
   private heldBytes = 0;
@@ -216,7 +216,7 @@ export class Consumer {
   }
 
   /** Takes messages from the front of the buffer until they hold a batch of events, or of bytes; at least one. */
-  private nextBatch(): Waiting[] {
+  private nextBatch(): WaitingBatch[] {
     let [held, bytes] = [0, 0];
     const end = this.buffer.findIndex(({ message, count }) => {
       held += count;

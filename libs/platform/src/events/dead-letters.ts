@@ -8,7 +8,7 @@ import { upTo } from '../store/sql/size-limits.js';
 const limits = { page: 500, pageBytes: 16_777_216, cleared: 1_000 } as const;
 
 /**
- * The statements are run by `db.indexed`: the table is empty most of the time, and long when a consumer has failed for a
+ * The statements are run by `db.queryIndexOnly`: the table is empty most of the time, and long when a consumer has failed for a
  * while, so their plans must depend on no statistics.
  */
 
@@ -51,14 +51,20 @@ export class DeadLetters {
 
   /** True if an earlier event of the same aggregate is parked. */
   async holdUp({ merchantId, aggregate, aggregateId, version }: Event): Promise<boolean> {
-    const rows = await this.db.indexed(earlierText, [this.consumer, merchantId, aggregate, aggregateId, version]);
+    const rows = await this.db.queryIndexOnly(earlierText, [
+      this.consumer,
+      merchantId,
+      aggregate,
+      aggregateId,
+      version,
+    ]);
     return rows.length > 0;
   }
 
   /** All parked events, each aggregate's in order. */
   async *all(): AsyncGenerator<Event> {
     for (let last: Row | undefined = { version: 0, event_id: '' }; last; ) {
-      const rows = await this.db.indexed(pageText, [this.consumer, last.version, last.event_id]);
+      const rows = await this.db.queryIndexOnly(pageText, [this.consumer, last.version, last.event_id]);
       for (const { envelope } of rows) yield JSON.parse(String(envelope)) as Event;
       last = rows.at(-1);
     }
@@ -67,7 +73,7 @@ export class DeadLetters {
   /** Removes parked events that have been applied since; returns their number. */
   async clear(): Promise<number> {
     for (let total = 0; ; ) {
-      const { length } = await this.db.indexed(clearText, [this.consumer]);
+      const { length } = await this.db.queryIndexOnly(clearText, [this.consumer]);
       total += length;
       if (length < limits.cleared) return total;
     }

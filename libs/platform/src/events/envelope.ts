@@ -58,7 +58,7 @@ export function packed(service: string, rows: readonly Row[]): Parcel[] {
   return parcels.map(({ rows }) => ({
     rows,
     subject: `evt.${service}.${rows[0]?.type}`,
-    id: idOf(rows),
+    id: envelopeId(rows),
     payload: Buffer.from(rows.map(({ envelope }) => envelope).join('\n')),
   }));
 }
@@ -67,7 +67,7 @@ export function packed(service: string, rows: readonly Row[]): Parcel[] {
  * Message id, by which the stream drops repeats. It covers the ids of all events, since a republished event may be packed
  * with others than the first time.
  */
-function idOf(rows: readonly Row[]): string {
+function envelopeId(rows: readonly Row[]): string {
   const ids = rows.map(({ id }) => String(id));
   return ids.length === 1 ? ids.join() : createHash('sha256').update(ids.join()).digest('base64url');
 }

@@ -7,12 +7,12 @@ import type { Emitted, Sighting } from '../store/db-parts.js';
 export type KeptBy = Readonly<Record<string, readonly string[]>>;
 
 /** A state of an aggregate: `[merchantId, aggregate, aggregateId, version]`. */
-type State = readonly [merchantId: number, aggregate: string, id: string, version: number];
+type KeptState = readonly [merchantId: number, aggregate: string, id: string, version: number];
 
 /** States that a keeper has committed. */
 interface Announcement {
   by: string;
-  states: readonly State[];
+  states: readonly KeptState[];
 }
 
 /** Milliseconds that an answer waits for keepers at most. */
@@ -58,7 +58,7 @@ export class Keepers {
     for (const { aggregate, aggregateId, version } of events) {
       for (const keeper of this.keptBy[aggregate] ?? []) {
         if (!this.silent.has(keeper))
-          left.set(keyOf(keeper, [merchantId, aggregate, aggregateId]), { keeper, version });
+          left.set(keeperKey(keeper, [merchantId, aggregate, aggregateId]), { keeper, version });
       }
     }
     const waitMs = Math.min(patienceMs, deadline - this.clock.wall());
@@ -85,7 +85,7 @@ export class Keepers {
     this.silent.delete(by);
     for (const wait of this.waits) {
       for (const [merchantId, aggregate, id, version] of states) {
-        const key = keyOf(by, [merchantId, aggregate, id]);
+        const key = keeperKey(by, [merchantId, aggregate, id]);
         if ((wait.left.get(key)?.version ?? Number.POSITIVE_INFINITY) <= version) wait.left.delete(key);
       }
       if (wait.left.size === 0) wait.end();
@@ -98,5 +98,5 @@ export class Keepers {
   }
 }
 
-const keyOf = (keeper: string, of: readonly [merchantId: number, aggregate: string, id: string]): string =>
+const keeperKey = (keeper: string, of: readonly [merchantId: number, aggregate: string, id: string]): string =>
   JSON.stringify([keeper, ...of]);

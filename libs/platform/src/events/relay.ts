@@ -8,7 +8,7 @@ import type { Span } from '../runtime/span.js';
 import { eventsPublished, outboxOldest, outboxWaiting } from '../runtime/telemetry.js';
 import { isTracing, startSpan } from '../runtime/tracing.js';
 import { indexedOn } from '../store/due/indexed.js';
-import { ask, connectionOf, prepared, queryOn, type Row } from '../store/pool.js';
+import { connectionOf, prepared, queryOn, type Row, runQuery } from '../store/pool.js';
 import { isCut, upTo } from '../store/sql/size-limits.js';
 import { type Parcel, packed } from './envelope.js';
 import { streamCreated } from './stream.js';
@@ -128,7 +128,7 @@ export class Relay {
   private async elect(): Promise<boolean> {
     const client = await connectionOf(this.parts.pool);
     const lock = `select pg_try_advisory_lock(hashtext('relay ' || $1)) as won`;
-    const [answer] = await ask(client, { text: lock, values: [this.parts.service] }).catch(error => {
+    const [answer] = await runQuery(client, { text: lock, values: [this.parts.service] }).catch(error => {
       client.release(true);
       throw error;
     });

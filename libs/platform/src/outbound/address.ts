@@ -80,7 +80,7 @@ export function isLocalhost(name: string): boolean {
  */
 export function checkUrl(text: string, rules: AddressRules): string | undefined {
   if (text.length > maxUrlLength) return `must not be longer than ${maxUrlLength} characters`;
-  const url = parsed(text);
+  const url = parsedUrl(text);
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     return rules.httpsOnly ? 'must be an https URL' : 'must be an http or https URL';
   }
@@ -90,7 +90,7 @@ export function checkUrl(text: string, rules: AddressRules): string | undefined 
 }
 
 /** Not by `URL.canParse`: once that is compiled, Node 20 misreads texts whose letters all are of Latin-1. */
-function parsed(text: string): URL | undefined {
+function parsedUrl(text: string): URL | undefined {
   try {
     return new URL(text);
   } catch {

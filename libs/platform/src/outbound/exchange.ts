@@ -1,16 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { codeOf, type FailureReason, Unreachable } from './failure.js';
+import { type FailureReason, networkCode, Unreachable } from './failure.js';
 
 /** A request to an origin; `path` includes the query. */
-export interface Sent {
+export interface HttpRequest {
   method: 'GET' | 'POST';
   path: string;
   headers: Record<string, string>;
   body?: Buffer | string;
 }
 
-export interface Answer {
+export interface HttpAnswer {
   status: number;
   retryAfter: string | string[] | undefined;
   bytes: Buffer;
@@ -29,14 +29,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private controller: Controller | undefined;
   private late: Error | undefined;
   private status = 0;
-  private retryAfter: Answer['retryAfter'];
+  private retryAfter: HttpAnswer['retryAfter'];
   private readonly chunks: Buffer[] = [];
   private size = 0;
 
   constructor(
     deadlineMs: number,
     private readonly maxBytes: number,
-    private readonly resolve: (answer: Answer) => void,
+    private readonly resolve: (answer: HttpAnswer) => void,
     private readonly reject: (error: Error) => void,
   ) {
     this.timer = setTimeout(() => {
@@ -92,7 +92,7 @@ export function secondsOf(header: string | string[] | undefined, nowMs: number):
 /** Reason and detail of a failed exchange. Rethrows errors that can only be a bug of ours. */
 export function exchangeFailure(error: unknown): { reason: FailureReason; detail: string } {
   if (error instanceof Unreachable) return error;
-  const code = codeOf(error);
+  const code = networkCode(error);
   if (error instanceof TypeError || /^(UND_ERR_INVALID_ARG|ERR_INVALID_)/.test(code ?? '')) throw error;
   // parser errors carry no code
   const unparsed = error instanceof Error && error.name === 'HTTPParserError';

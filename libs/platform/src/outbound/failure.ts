@@ -11,7 +11,7 @@ export class Unreachable extends Error {
   }
 }
 
-export function codeOf(error: unknown): string | undefined {
+export function networkCode(error: unknown): string | undefined {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }

@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
 import { type AddressRules, isLocalhost, refusedAddress } from './address.js';
-import { codeOf, Unreachable } from './failure.js';
+import { networkCode, Unreachable } from './failure.js';
 
 const limits = {
   /** Queries to a name server, and the time each waits. */
@@ -87,12 +87,12 @@ function nameServers() {
 }
 
 function lookupFailed(error: unknown): never {
-  throw new Unreachable('dns', codeOf(error) ?? 'failed');
+  throw new Unreachable('dns', networkCode(error) ?? 'failed');
 }
 
 function connectFailure(error: Error, protocol: string): Error {
   if (error instanceof Unreachable) return error;
-  const code = codeOf(error) ?? 'failed';
+  const code = networkCode(error) ?? 'failed';
   if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') return new Unreachable('timeout', code);
   const noWay = /^(ECONNREFUSED|EHOST|ENET|EADDR|EACCES|EMFILE|ENFILE)/.test(code);
   return new Unreachable(protocol === 'https:' && !noWay ? 'tls' : 'connect', code);

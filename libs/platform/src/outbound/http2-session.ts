@@ -1,8 +1,8 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { Exchange, Sent } from './exchange.js';
-import { codeOf, Unreachable } from './failure.js';
+import type { Exchange, HttpRequest } from './exchange.js';
+import { networkCode, Unreachable } from './failure.js';
 
 const { NGHTTP2_NO_ERROR, NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM, NGHTTP2_HTTP_1_1_REQUIRED } = constants;
 
@@ -72,7 +72,7 @@ export class Http2Session {
   }
 
   /** Sends a request; rejects with what went wrong, if the exchange is not over by then. Throws only on a bug. */
-  request({ method, path, headers, body }: Sent, exchange: Exchange): Promise<Fate> {
+  request({ method, path, headers, body }: HttpRequest, exchange: Exchange): Promise<Fate> {
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
       // an invalid header would end the whole session
@@ -96,7 +96,7 @@ export class Http2Session {
         if (exchange.over) resolve('taken');
         else if (!answered() && stream.rstCode === NGHTTP2_REFUSED_STREAM) resolve('refused');
         else if (!answered() && stream.rstCode === NGHTTP2_HTTP_1_1_REQUIRED) resolve('http1');
-        else reject(failureOf(stream.rstCode, failure));
+        else reject(streamFailure(stream.rstCode, failure));
       });
       if (body !== undefined) stream.end(body);
     });
@@ -152,8 +152,8 @@ export class Http2Session {
   }
 }
 
-function failureOf(rstCode: number, failure: Error | undefined): Unreachable {
-  const code = codeOf(failure);
+function streamFailure(rstCode: number, failure: Error | undefined): Unreachable {
+  const code = networkCode(failure);
   // an error of the whole connection, such as ECONNRESET
   if (code !== undefined && code !== 'ERR_HTTP2_STREAM_ERROR') {
     return new Unreachable(/^ERR_HTTP2_(ERROR|SESSION_ERROR)$/.test(code) ? 'protocol' : 'reset', code);

@@ -75,7 +75,7 @@ export function smtpTransport(url: string): MailTransport {
     send: mail =>
       server.sendMail(messageOf(mail)).then(
         ({ response }): Outcome => ({ sent: true, response }),
-        (error: unknown): Outcome => failureOf(error),
+        (error: unknown): Outcome => mailFailure(error),
       ),
     close: () => server.close(),
   };
@@ -95,7 +95,7 @@ export function folderTransport(folder: string): MailTransport {
         await rename(path.join(folder, `.${name}`), path.join(folder, name));
         return { sent: true, response: `Written to ${name}` };
       } catch (error) {
-        return failureOf(error);
+        return mailFailure(error);
       }
     },
     close: () => writer.close(),
@@ -115,7 +115,7 @@ const messageOf = ({ replyTo, attachments, from, to, ...mail }: Envelope) => ({
 });
 
 /** A refusal by code 5xx, or an address that cannot be one, is final; anything else may be better later. */
-function failureOf(error: unknown): Outcome {
+function mailFailure(error: unknown): Outcome {
   const { responseCode, code, response, message } = error as {
     responseCode?: number;
     code?: string;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { buildConnector, Pool } from 'undici';
-import type { Exchange, Sent } from './exchange.js';
+import type { Exchange, HttpRequest } from './exchange.js';
 import { Unreachable } from './failure.js';
 import type { Http2Session } from './http2-session.js';
 
@@ -44,7 +44,7 @@ export class Origin {
   }
 
   /** Sends a request; what comes of it goes to `exchange`. Never rejects. */
-  async send(sent: Sent, exchange: Exchange): Promise<void> {
+  async send(sent: HttpRequest, exchange: Exchange): Promise<void> {
     try {
       for (let refused = 0; !exchange.over; refused++) {
         if (!this.pool && !this.session?.usable) await this.connected();

@@ -1,5 +1,5 @@
 import { type AddressRules, checkUrl } from './address.js';
-import { type Answer, Exchange, exchangeFailure, type Sent, secondsOf } from './exchange.js';
+import { Exchange, exchangeFailure, type HttpAnswer, type HttpRequest, secondsOf } from './exchange.js';
 import { type FailureReason, Unreachable } from './failure.js';
 import { GuardedConnector, type Resolve } from './guarded-connector.js';
 import { Origin, type OriginParts } from './origin.js';
@@ -24,7 +24,7 @@ export const limits = {
  * except one in the URL itself. `bytes` are the part of the answer that was read, and `body` is that as UTF-8 without NUL
  * (which PostgreSQL cannot store).
  */
-export type Result =
+export type OutboundResult =
   | { kind: 'answered'; status: number; retryAfterSeconds?: number; body: string; bytes: Buffer; durationMs: number }
   | { kind: 'failed'; reason: FailureReason; detail: string; durationMs: number };
 
@@ -49,7 +49,7 @@ type Undici = typeof import('undici');
 let client: Undici | undefined;
 
 /** Loads undici on first use: it takes a tenth of a second, and most processes never send a request. */
-async function loaded(): Promise<Undici> {
+async function loadUndici(): Promise<Undici> {
   client ??= await import('undici');
   return client;
 }
@@ -81,12 +81,12 @@ export class Outbound {
    * Sends `body` and reads the answer, at most `answerBytes` of it: the connection of a longer answer is closed. Throws
    * only on a bug, such as an invalid header.
    */
-  post(url: string, headers: Record<string, string>, body: Buffer | string): Promise<Result> {
+  post(url: string, headers: Record<string, string>, body: Buffer | string): Promise<OutboundResult> {
     return this.send('POST', url, headers, body);
   }
 
   /** Like `post`, without a body. */
-  get(url: string, headers: Record<string, string> = {}): Promise<Result> {
+  get(url: string, headers: Record<string, string> = {}): Promise<OutboundResult> {
     return this.send('GET', url, headers);
   }
 
@@ -98,11 +98,11 @@ export class Outbound {
   }
 
   private async send(
-    method: Sent['method'],
+    method: HttpRequest['method'],
     url: string,
-    headers: Sent['headers'],
-    body?: Sent['body'],
-  ): Promise<Result> {
+    headers: HttpRequest['headers'],
+    body?: HttpRequest['body'],
+  ): Promise<OutboundResult> {
     const startedMs = this.now();
     try {
       const checked = this.check(url);
@@ -131,10 +131,10 @@ export class Outbound {
 
   private async exchange(
     { origin, path }: { origin: string; path: string },
-    sent: Omit<Sent, 'path'>,
-  ): Promise<Answer> {
+    sent: Omit<HttpRequest, 'path'>,
+  ): Promise<HttpAnswer> {
     const { deadlineMs = limits.deadlineMs, answerBytes = limits.answerBytes } = this.options;
-    const taken = this.take(origin, await loaded());
+    const taken = this.take(origin, await loadUndici());
     try {
       return await new Promise((resolve, reject) => {
         void taken.send({ ...sent, path }, new Exchange(deadlineMs, answerBytes, resolve, reject));

@@ -7,7 +7,7 @@ import { PeriodicTask } from '../work/periodic-task.js';
 
 const limits = { everyMs: 10_000 } as const;
 
-const parkedText = 'select consumer, count(*) as parked from dead_letter group by consumer';
+const parkedEventsText = 'select consumer, count(*) as parked from dead_letter group by consumer';
 
 /** Measures what waits: events of each consumer, parked ones, and requests for a connection. Sets metrics, nothing else. */
 export class Backlog {
@@ -45,7 +45,7 @@ export class Backlog {
   }
 
   private async countParked(): Promise<void> {
-    const rows = await this.db.infra(parkedText);
+    const rows = await this.db.infra(parkedEventsText);
     const parked = new Map(rows.map(row => [row.consumer, Number(row.parked)]));
     for (const { what } of this.consumers) eventsParked.set({ consumer: what.name }, parked.get(what.name) ?? 0);
   }

@@ -33,12 +33,12 @@ const noApp = {
 };
 
 /** The events of other services, and of its own, that a service takes. */
-export function followedBy({ name: service, copies = [], consumptions }: Subscriber): Declared[] {
+export function followedBy({ name: service, copies = [], consumptions }: Subscriber): DeclaredConsumer[] {
   const declared = [...copies.map(copy => followingOf(service, copy)), ...(consumptions?.(noApp) ?? [])];
   return declared.map(({ name, from, subject, order }) => ({ name, from, subject, order }));
 }
 
-type Declared = Pick<Consumption, 'name' | 'from' | 'subject' | 'order'>;
+type DeclaredConsumer = Pick<Consumption, 'name' | 'from' | 'subject' | 'order'>;
 
 /** The migrate step of a service: its database, its stream and its consumers. Ends the process where something is away. */
 export async function migrateService(definition: Migrated, config: ServiceConfig, log: Log): Promise<void> {

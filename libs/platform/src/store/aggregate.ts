@@ -60,7 +60,7 @@ export interface AggregateOf<E extends string, T, S, V extends object> extends E
   view(state: S): V;
 }
 
-interface Declared<K extends EventKinds, N extends AggregateName<K>, T, S> {
+interface DeclaredAggregate<K extends EventKinds, N extends AggregateName<K>, T, S> {
   /** The aggregate's name in the registry of events. */
   name: N;
   /** Name in the operation log, such as `Payment`. */
@@ -80,7 +80,7 @@ interface Declared<K extends EventKinds, N extends AggregateName<K>, T, S> {
   lookups?: Readonly<Record<string, (value: string) => Where<T>>>;
 }
 
-interface Viewed<K extends EventKinds, N extends AggregateName<K>, T, S> extends Declared<K, N, T, S> {
+interface Viewed<K extends EventKinds, N extends AggregateName<K>, T, S> extends DeclaredAggregate<K, N, T, S> {
   /** The state as events, answers and snapshots show it. */
   view(state: S): DataOf<K, N>;
 }
@@ -97,7 +97,7 @@ export function aggregate<K extends EventKinds, N extends AggregateName<K>, T ex
   declaration: Viewed<K, N, T, S>,
 ): AggregateOf<EventOf<K, N>, T, S, DataOf<K, N>>;
 export function aggregate<K extends EventKinds, N extends AggregateName<K>, T extends Numbered, S extends T = T>(
-  declaration: Declared<K, N, T, S>,
+  declaration: DeclaredAggregate<K, N, T, S>,
 ): EventSource<EventOf<K, N>, T, S, DataOf<K, N>>;
 export function aggregate(declaration: Aggregate): Aggregate {
   return declaration;
@@ -112,7 +112,7 @@ export const whereOf = <T>({ key }: Aggregate, which: string | number | Where<T>
   typeof which === 'object' ? which : ({ [key]: which } as Where<T>);
 
 /** The state that belongs to a row. */
-export async function loaded<T, S>(of: EventSource<string, T, S>, loader: Loader, row: T): Promise<S> {
+export async function loadState<T, S>(of: EventSource<string, T, S>, loader: Loader, row: T): Promise<S> {
   // without `load`, S is T
   return of.load ? of.load(loader, row) : (row as unknown as S);
 }

@@ -1,7 +1,7 @@
 import type { Rejected } from '@recur/kernel';
 import type { AggregateOf, LogIds, Lookup, Where } from './aggregate.js';
 import { Stale } from './outcomes.js';
-import { type Peeks, rowsAmong, rowsWhere } from './reads/reads.js';
+import { type CommandReader, rowsAmong, rowsWhere } from './reads/reads.js';
 import type { Conflict, Recorder, StepOptions, Stepped } from './recorder.js';
 import type { Table } from './schema/table.js';
 import type { Source } from './session.js';
@@ -10,7 +10,7 @@ import type { Source } from './session.js';
  * Writes new rows without a transaction that is held: what is added goes out as one statement, which shares its commit
  * with other commands. It cannot lock. What must be certain is a unique index, named with `onConflict`.
  */
-export class Appender implements Peeks {
+export class Appender implements CommandReader {
   constructor(
     private readonly source: Source,
     private readonly recorder: Recorder,

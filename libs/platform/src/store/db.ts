@@ -14,15 +14,15 @@ import { CommittedRejection, committedRejectionIn } from './outcomes.js';
 import type { Paths } from './paths/paths.js';
 import { prepared, queryOn, type Row } from './pool.js';
 import { Reader } from './reader.js';
-import { type Context, type Recorded, Recorder } from './recorder.js';
+import { type ChangeSet, type Context, Recorder } from './recorder.js';
 import { ReadSession, Session, type Source, sourceOf, tracedStatement } from './session.js';
-import { type Early, type Intake, isSeen, takeIn } from './sql/dedupe.js';
+import { type Intake, ingest, isSeen, type OutOfOrder } from './sql/dedupe.js';
 import { type Part, searched } from './sql/search.js';
 import { commitText } from './sql/statements.js';
 import { commitValues, type WriteSet } from './sql/write-set.js';
 import { Tx } from './tx.js';
 
-const knowTenantText = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
+const registerTenantText = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
 
 /** The only way to a service's database. */
 export class Db {
@@ -96,8 +96,8 @@ export class Db {
     order: Intake['order'],
     events: readonly Event[],
     apply: (tx: Tx, fresh: readonly Event[]) => Promise<void>,
-  ): Promise<Early[]> {
-    const intake = { consumer, order, events, now: this.keptFrom(), arrays: this.paths.arrays };
+  ): Promise<OutOfOrder[]> {
+    const intake = { consumer, order, events, now: this.retentionNow(), arrays: this.paths.arrays };
     return this.take(merchantId, intake, true, apply).catch(error => {
       if (!isSeen(error)) throw error;
       return this.take(merchantId, intake, false, apply);
@@ -109,12 +109,12 @@ export class Db {
     intake: Intake,
     unseen: boolean,
     apply: (tx: Tx, fresh: readonly Event[]) => Promise<void>,
-  ): Promise<Early[]> {
+  ): Promise<OutOfOrder[]> {
     const [first] = intake.events;
     const caller = systemCaller(merchantId, first?.requestId ?? '', Number.POSITIVE_INFINITY, first?.traceparent);
     const session = this.session(caller);
     try {
-      const { fresh, early, raise } = await takeIn(session, intake, unseen);
+      const { fresh, early, raise } = await ingest(session, intake, unseen);
       const last = fresh.length > 0 ? await this.effect(session, caller, tx => apply(tx, fresh)) : [];
       await session.commit([...last, ...raise]);
       return early;
@@ -141,7 +141,7 @@ export class Db {
   }
 
   /** Like `infra`, for tables whose size varies by the minute: see due/indexed.ts for the form of the statement. */
-  indexed(text: string, values: readonly unknown[]): Promise<Row[]> {
+  queryIndexOnly(text: string, values: readonly unknown[]): Promise<Row[]> {
     return indexedOn(this.parts.pool, text, values);
   }
 
@@ -222,12 +222,12 @@ export class Db {
   }
 
   /** Everything a command commits, with its answer under its key; undefined if there is nothing to commit. */
-  private async effectsOf(recorded: Recorded, caller: Caller, answer: object): Promise<WriteSet | undefined> {
+  private async effectsOf(recorded: ChangeSet, caller: Caller, answer: object): Promise<WriteSet | undefined> {
     const { changed, wrote, logged, emitted } = recorded;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
-    if (changed) await this.knowTenant(caller.merchantId);
+    if (changed) await this.registerTenant(caller.merchantId);
     if (caller.idempotencyKey === undefined) return wrote ? { ...recorded, answers: [] } : undefined;
-    return { ...recorded, answers: [this.answers.keep(caller, answer, emitted, this.keptFrom())] };
+    return { ...recorded, answers: [this.answers.keep(caller, answer, emitted, this.retentionNow())] };
   }
 
   /** The last statement of a transaction that is not a command. */
@@ -237,7 +237,7 @@ export class Db {
     const recorded = recorder.outcome();
     await recorder.work.remove(session);
     session.onCommit(() => this.wake(caller.merchantId, recorded));
-    if (recorded.changed) await this.knowTenant(caller.merchantId);
+    if (recorded.changed) await this.registerTenant(caller.merchantId);
     if (recorded.changes.length + recorded.events.length === 0) return [];
     if (recorded.events.length > 0) session.onCommit(() => this.parts.committed());
     return [this.commitOf(caller.merchantId, { ...recorded, answers: [] })];
@@ -252,7 +252,7 @@ export class Db {
     this.parts.committed();
   }
 
-  private wake(merchantId: number, { due }: Recorded): void {
+  private wake(merchantId: number, { due }: ChangeSet): void {
     for (const kind of due) this.onDue(merchantId, kind);
   }
 
@@ -264,7 +264,7 @@ export class Db {
       caller,
       now: caller.now ?? (await merchantTime(source, this.parts)),
       clocksMove,
-      keptFrom: this.keptFrom(),
+      retentionNow: this.retentionNow(),
       events,
       newId,
       nextId: this.paths.nextId,
@@ -273,7 +273,7 @@ export class Db {
     };
   }
 
-  private keptFrom(): number {
+  private retentionNow(): number {
     return Math.floor(this.parts.clock.wall() / 1000);
   }
 
@@ -285,9 +285,9 @@ export class Db {
     return new ReadSession(this.parts.readPool, merchantId, this.paths.ask, traceparent);
   }
 
-  private async knowTenant(merchantId: number): Promise<void> {
+  private async registerTenant(merchantId: number): Promise<void> {
     if (this.tenants.has(merchantId)) return;
-    await queryOn(this.parts.readPool, prepared(knowTenantText, [merchantId]));
+    await queryOn(this.parts.readPool, prepared(registerTenantText, [merchantId]));
     this.tenants.add(merchantId);
   }
 }

@@ -33,7 +33,7 @@ const systemCodes = /^E(?!RR_)[A-Z0-9_]+$/;
  */
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof NoConnection || error instanceof ConnectionLost) return true;
-  const code = codeOf(error);
+  const code = sqlState(error);
   return lossStates.test(code) || systemCodes.test(code);
 }
 
@@ -48,7 +48,7 @@ export function asQueryError(error: unknown): unknown {
   const isProgramming =
     error instanceof TypeError ||
     error instanceof RangeError ||
-    /^ERR_/.test(codeOf(error)) ||
+    /^ERR_/.test(sqlState(error)) ||
     !(error instanceof Error);
   return error instanceof pg.DatabaseError || isProgramming ? error : new ConnectionLost(error);
 }
@@ -58,23 +58,23 @@ export function asQueryError(error: unknown): unknown {
  * the unique version of its first event instead of on the row's key.
  */
 export const isCollision = (error: unknown): boolean =>
-  ['40001', '40P01'].includes(codeOf(error)) || violatedIndex(error) === 'outbox_version';
+  ['40001', '40P01'].includes(sqlState(error)) || violatedIndex(error) === 'outbox_version';
 
 /** The name of the unique index that a statement violated, if that is what went wrong. */
 export function violatedIndex(error: unknown): string | undefined {
-  return codeOf(error) === '23505' ? (error as { constraint?: string }).constraint : undefined;
+  return sqlState(error) === '23505' ? (error as { constraint?: string }).constraint : undefined;
 }
 
 /** A database failure as its caller sees it; `unknown`: a commit may have happened. Other errors stay what they are. */
 export function asRejection(error: unknown, unknown: boolean): unknown {
-  if (codeOf(error) === '57014') return new Rejected('deadline_exceeded');
+  if (sqlState(error) === '57014') return new Rejected('deadline_exceeded');
   if (!isConnectionLoss(error)) return error;
   return unknown
     ? new Rejected('deadline_exceeded')
     : new Rejected('dependency_away', 'The database is away; nothing was done');
 }
 
-export function codeOf(error: unknown): string {
+export function sqlState(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';
 }

@@ -18,7 +18,7 @@ export type Event<D = unknown> = Omit<EventEnvelope, 'type' | 'data'> & { type: 
 const DATA = ',"data":';
 
 /** Serializes an event: `envelope` carries the data without its empty fields, `data` is the complete JSON of the data. */
-export function written(head: Omit<Event, 'data'>, data: object, kind: EventKind | undefined) {
+export function eventJson(head: Omit<Event, 'data'>, data: object, kind: EventKind | undefined) {
   const { whole, slim } = slimmingOf(kind).write(data);
   return { envelope: `${JSON.stringify(head).slice(0, -1)}${DATA}${slim}}`, data: whole };
 }

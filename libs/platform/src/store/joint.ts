@@ -3,7 +3,7 @@ import { oncePerTurn } from '../runtime/turns.js';
 /** Answers questions of one kind, in their order. */
 export type AnswerAll<Q, A> = (questions: readonly Q[]) => Promise<readonly A[]>;
 
-interface Waiting {
+interface WaitingQuery {
   answerAll: AnswerAll<unknown, unknown>;
   questions: unknown[];
   asked: { resolve: (answer: unknown) => void; reject: (error: unknown) => void }[];
@@ -14,7 +14,7 @@ interface Waiting {
  * event loop are answered together, by one statement for all items instead of one each.
  */
 export class Joint {
-  private waiting = new Map<string, Waiting>();
+  private waiting = new Map<string, WaitingQuery>();
   private readonly answerSoon = oncePerTurn(() => {
     const kinds = [...this.waiting.values()];
     this.waiting = new Map();
@@ -25,7 +25,7 @@ export class Joint {
   ask<Q, A>(kind: string, question: Q, answerAll: AnswerAll<Q, A>): Promise<A> {
     return new Promise((resolve, reject) => {
       const alike = this.waiting.get(kind) ?? {
-        answerAll: answerAll as Waiting['answerAll'],
+        answerAll: answerAll as WaitingQuery['answerAll'],
         questions: [],
         asked: [],
       };
@@ -37,7 +37,7 @@ export class Joint {
   }
 }
 
-async function answered({ answerAll, questions, asked }: Waiting): Promise<void> {
+async function answered({ answerAll, questions, asked }: WaitingQuery): Promise<void> {
   try {
     const answers = await answerAll(questions);
     if (answers.length !== questions.length)

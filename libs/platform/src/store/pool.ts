@@ -8,14 +8,14 @@ import { asQueryError, isConnectionLoss, NoConnection } from './errors.js';
 
 export type Row = Record<string, unknown>;
 
-const settings = [
+const sessionSettings = [
   // a replica whose machine is gone holds its locks for 25 seconds at most
   'tcp_keepalives_idle=10',
   'tcp_keepalives_interval=5',
   'tcp_keepalives_count=3',
   // Generic plans are made for a merchant of average size. A custom plan for a merchant that the statistics do not know
   // expects one row, so any index that begins with the merchant looks as good as the one that holds the key, and all
-  // rows of the merchant are read for one. Statements that depend on their values are planned with `Session.once`.
+  // rows of the merchant are read for one. Statements that depend on their values are planned with `Session.queryUnprepared`.
   'plan_cache_mode=force_generic_plan',
 ];
 
@@ -26,7 +26,7 @@ export function createPool(url: string, size: number): pg.Pool {
     max: size,
     pipeline: true,
     stream: () => coalescing(new Socket()),
-    options: settings.map(setting => `-c ${setting}`).join(' '),
+    options: sessionSettings.map(setting => `-c ${setting}`).join(' '),
     statement_timeout: patient(3_000),
     // a little longer than the server's: it may be unreachable
     query_timeout: patient(4_000),
@@ -150,14 +150,14 @@ function coalescing(socket: Socket): Socket {
   });
 }
 
-const names = new Map<string, string>();
+const statementNames = new Map<string, string>();
 
 /** A statement that is prepared once per connection, under a name derived from its text. */
 export function prepared(text: string, values: readonly unknown[]): pg.QueryConfig {
-  let name = names.get(text);
+  let name = statementNames.get(text);
   if (name === undefined) {
     name = createHash('sha256').update(text).digest('base64url');
-    names.set(text, name);
+    statementNames.set(text, name);
   }
   return { name, text, values: values as unknown[] };
 }
@@ -170,7 +170,7 @@ export function connectionOf(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 /** Runs a statement on a connection. Throws pg.DatabaseError, or ConnectionLost. */
-export async function ask(client: pg.PoolClient, query: string | pg.QueryConfig): Promise<Row[]> {
+export async function runQuery(client: pg.PoolClient, query: string | pg.QueryConfig): Promise<Row[]> {
   try {
     return (await client.query<Row>(query)).rows;
   } catch (error) {
@@ -186,7 +186,7 @@ export async function queryOn(pool: pg.Pool, query: pg.QueryConfig): Promise<Row
   const client = await connectionOf(pool);
   forgetOldPlans(client);
   try {
-    const rows = await ask(client, query);
+    const rows = await runQuery(client, query);
     client.release();
     return rows;
   } catch (error) {

@@ -1,15 +1,15 @@
 import { type ErrorSlug, Rejected } from '@recur/kernel';
-import { type AggregateOf, isAggregate, type Loader, loaded, type Where, whereOf } from './aggregate.js';
+import { type AggregateOf, isAggregate, type Loader, loadState, type Where, whereOf } from './aggregate.js';
 import type { AnswerAll } from './joint.js';
 import type { Row } from './pool.js';
-import { type Peeking, rowsAmong, rowsOf, rowsWhere } from './reads/reads.js';
+import { type PeekReader, rowsAmong, rowsWhere, sourceRows } from './reads/reads.js';
 import type { Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { type List, type Page, pageOf } from './sql/list.js';
 import { type Slice, type Sliced, sliceOf } from './sql/slice.js';
 
 /** Reads of one merchant's rows. Asked for together, they share one round trip. */
-export class Reader implements Loader, Peeking {
+export class Reader implements Loader, PeekReader {
   constructor(
     protected readonly session: Session,
     /** Unix seconds on the merchant's clock. */
@@ -37,7 +37,7 @@ export class Reader implements Loader, Peeking {
       ? await this.find(from.table, whereOf(from, which))
       : await this.find(from, which as Where<T>);
     if (row === undefined) throw new Rejected(slug);
-    return isAggregate(from) ? loaded(from, this, row) : row;
+    return isAggregate(from) ? loadState(from, this, row) : row;
   }
 
   /** Rows equal in the given properties; `tail` is SQL after the conditions: order by, limit. */
@@ -50,7 +50,7 @@ export class Reader implements Loader, Peeking {
     return rowsAmong(this.session, from, property, values);
   }
 
-  /** Like `find`; see `Peeking`. */
+  /** Like `find`; see `PeekReader`. */
   peek<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
     return this.find(from, where);
   }
@@ -86,7 +86,7 @@ export class Reader implements Loader, Peeking {
 
   /** A hand-written read; row-level security still holds. */
   query(text: string, values: readonly unknown[]): Promise<Row[]> {
-    return rowsOf(this.session, text, values);
+    return sourceRows(this.session, text, values);
   }
 
   /** Asks by `answerAll`, which answers the questions of one `kind` together where items go side by side. */

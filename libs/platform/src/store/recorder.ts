@@ -21,7 +21,7 @@ export interface Context {
   /** The merchants' clocks can be moved: in a sandbox. */
   readonly clocksMove: boolean;
   /** Unix seconds on the machine's clock, by which expired rows are removed. */
-  readonly keptFrom: number;
+  readonly retentionNow: number;
   readonly events: EventKinds;
   readonly arrays: Arrays;
   /** True if a row of a copy has to be asked for: the copy lags, and the command has not asked yet. */
@@ -59,7 +59,7 @@ export interface Stepped<S, V> {
 }
 
 /** Everything a command leaves behind, apart from its stored answer. */
-export interface Recorded extends Omit<WriteSet, 'answers'> {
+export interface ChangeSet extends Omit<WriteSet, 'answers'> {
   /** Finds an event by the data it was made of. */
   emitted: ReadonlyMap<object, EventRow>;
   logged: boolean;
@@ -131,7 +131,7 @@ export class Recorder {
 
   /** Tracks a row that is locked; returns it as it was saved since, if it was. */
   locked<T>(table: Table<T>, row: T): T {
-    return (this.records.tracked.get(keyOf(table, row)) ?? this.track(table, row, 'update')).row as T;
+    return (this.records.tracked.get(rowKey(table, row)) ?? this.track(table, row, 'update')).row as T;
   }
 
   /** Inserts the row, or updates it where it is locked. */
@@ -151,7 +151,7 @@ export class Recorder {
 
   /** Inserts the row. */
   add<T>(into: Table<T>, row: T): void {
-    if (this.records.tracked.has(keyOf(into, row))) throw new Error(`${keyOf(into, row)} was added before`);
+    if (this.records.tracked.has(rowKey(into, row))) throw new Error(`${rowKey(into, row)} was added before`);
     this.track(into, row, 'insert').saved = true;
   }
 
@@ -168,7 +168,7 @@ export class Recorder {
     const view = of.view(numbered);
     this.record(event, of, numbered, row.version, view);
     if (log !== undefined) {
-      const target = of.target?.(numbered) ?? idOf(of, numbered);
+      const target = of.target?.(numbered) ?? rowId(of, numbered);
       this.log(`${of.title}(${target})`, log, { ...of.ids?.(numbered), ...ids });
     }
     return { state: numbered, view };
@@ -213,7 +213,7 @@ export class Recorder {
     return means === 'again' ? new RunAgain(error) : means();
   }
 
-  outcome(): Recorded {
+  outcome(): ChangeSet {
     const { work, ran, unlogged, clockMoved } = this.records;
     const entries = this.logEntries();
     const emissions = [...this.records.emissions, ...entries];
@@ -245,7 +245,7 @@ export class Recorder {
   }
 
   private saved<T>(into: Table<T>, row: T): Tracked {
-    const tracked = this.records.tracked.get(keyOf(into, row)) ?? this.track(into, row, 'insert');
+    const tracked = this.records.tracked.get(rowKey(into, row)) ?? this.track(into, row, 'insert');
     tracked.row = row;
     tracked.saved = true;
     return tracked;
@@ -254,19 +254,19 @@ export class Recorder {
   private track<T>(table: Table<T>, row: T, change: Change): Tracked {
     const version = Number((row as { version?: number }).version ?? 0);
     const tracked = { table, change, row, version, saved: false };
-    this.records.tracked.set(keyOf(table, row), tracked);
+    this.records.tracked.set(rowKey(table, row), tracked);
     return tracked;
   }
 
   private record(type: string, of: { name: string; key: string }, row: unknown, version: number, data: object): void {
     const { caller } = this.context;
-    this.records.emissions.push({ type, aggregate: of.name, aggregateId: idOf(of, row), version, data, caller });
+    this.records.emissions.push({ type, aggregate: of.name, aggregateId: rowId(of, row), version, data, caller });
   }
 }
 
-const idOf = ({ key }: { key: string }, row: unknown) => String((row as Record<string, unknown>)[key]);
+const rowId = ({ key }: { key: string }, row: unknown) => String((row as Record<string, unknown>)[key]);
 
-function keyOf(table: { table: string; key: readonly string[] }, row: unknown): string {
+function rowKey(table: { table: string; key: readonly string[] }, row: unknown): string {
   const values = row as Record<string, unknown>;
   return `${table.table} ${table.key.map(property => String(values[property])).join(' ')}`;
 }

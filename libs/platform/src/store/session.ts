@@ -3,7 +3,7 @@ import type { Caller } from '../runtime/caller.js';
 import { isTracing, traced } from '../runtime/tracing.js';
 import { isConnectionLoss } from './errors.js';
 import type { Joint } from './joint.js';
-import { ask, connectionOf, forgetOldPlans, prepared, type Row } from './pool.js';
+import { connectionOf, forgetOldPlans, prepared, type Row, runQuery } from './pool.js';
 
 /** Isolation of a transaction: read committed, or one read-only snapshot. */
 export type Mode = '' | ' isolation level repeatable read read only';
@@ -47,16 +47,16 @@ export class Session implements Source {
 
   async query(text: string, values: readonly unknown[]): Promise<Row[]> {
     const client = await this.client();
-    return tracedStatement(text, this.traceparent, () => ask(client, prepared(text, values)));
+    return tracedStatement(text, this.traceparent, () => runQuery(client, prepared(text, values)));
   }
 
   /** Asks what is not worth preparing; it alone is planned by its values. */
-  async once(text: string, values: readonly unknown[]): Promise<Row[]> {
+  async queryUnprepared(text: string, values: readonly unknown[]): Promise<Row[]> {
     const client = await this.client();
     // a failure of these shows in the question itself, or in the next one
     const cacheMode = (mode: string) => client.query(`set local plan_cache_mode = ${mode}`).catch(() => undefined);
     void cacheMode('auto');
-    const asked = tracedStatement(text, this.traceparent, () => ask(client, { text, values: [...values] }));
+    const asked = tracedStatement(text, this.traceparent, () => runQuery(client, { text, values: [...values] }));
     void cacheMode('default');
     return asked;
   }
@@ -65,7 +65,7 @@ export class Session implements Source {
   async commit(last: readonly pg.QueryConfig[]): Promise<void> {
     const client = await this.client();
     this.held = undefined;
-    const statements = () => Promise.allSettled([...last, 'commit'].map(query => ask(client, query)));
+    const statements = () => Promise.allSettled([...last, 'commit'].map(query => runQuery(client, query)));
     const texts = isTracing() ? [...last.map(({ text }) => text), 'commit'].join(';\n') : '';
     const results = await tracedStatement(texts, this.traceparent, statements, 'commit');
     const failure = results.find(result => result.status === 'rejected');
@@ -102,7 +102,7 @@ export class Session implements Source {
 }
 
 /**
- * Reads of one merchant. Each question is asked by itself, batched with those of other commands, until `open` or `once`:
+ * Reads of one merchant. Each question is asked by itself, batched with those of other commands, until `open` or `queryUnprepared`:
  * everything after that is read in one snapshot.
  */
 export class ReadSession extends Session {

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Peeking } from './reads/reads.js';
+import type { PeekReader } from './reads/reads.js';
 import type { Table } from './schema/table.js';
 import type { Tx } from './tx.js';
 
 /** Settings of merchants: one row each, and defaults for those that have changed none. */
 export interface MerchantSettings<T> {
   /** The merchant's row, or the defaults. */
-  of(reader: Peeking): Promise<T>;
+  of(reader: PeekReader): Promise<T>;
   /**
    * Changes the given properties under the lock of the row; returns all of them. Two first changes at once run one after the
    * other. The caller writes the log entry, if the settings are others than before.

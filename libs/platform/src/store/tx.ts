@@ -5,7 +5,7 @@ import {
   isAggregate,
   type LogIds,
   type Lookup,
-  loaded,
+  loadState,
   type Where,
   whereOf,
 } from './aggregate.js';
@@ -15,7 +15,7 @@ import { Joint } from './joint.js';
 import { Stale } from './outcomes.js';
 import type { Row } from './pool.js';
 import { Reader } from './reader.js';
-import type { Peeks } from './reads/reads.js';
+import type { CommandReader } from './reads/reads.js';
 import type { Conflict, Recorder, StepOptions, Stepped } from './recorder.js';
 import { hydrate, type Table } from './schema/table.js';
 import type { Session } from './session.js';
@@ -26,7 +26,7 @@ import { saveText, upsertText } from './sql/statements.js';
  * A transaction that writes. It begins with its first statement, and everything read in it is read in it. Reads and
  * locks run at once; saves, steps and the log entry are collected and go out with the commit, in one round trip.
  */
-export class Tx extends Reader implements Peeks {
+export class Tx extends Reader implements CommandReader {
   constructor(
     session: Session,
     private readonly recorder: Recorder,
@@ -58,7 +58,7 @@ export class Tx extends Reader implements Peeks {
   ): Promise<T | S | undefined> {
     if (!isAggregate(of)) return this.part(of, which as Where<T>);
     const row = await this.part(of.table, whereOf(of, which));
-    return row === undefined ? undefined : loaded(of, this, row);
+    return row === undefined ? undefined : loadState(of, this, row);
   }
 
   /** Locks a row, if there is one. */
@@ -186,12 +186,12 @@ export class Tx extends Reader implements Peeks {
    * it is ahead then, and the merchant's new time; `tx.now` stays what it was when the command began.
    */
   async moveClock(offsetSeconds: number): Promise<{ offset: number; now: number }> {
-    const { clocksMove, keptFrom } = this.recorder.context;
+    const { clocksMove, retentionNow } = this.recorder.context;
     if (!clocksMove) throw new Error('clocks are moved in a sandbox only');
     this.recorder.wrote();
     this.recorder.movedClock();
     const offset = await moveClock(this.session, offsetSeconds);
-    return { offset, now: keptFrom + offset };
+    return { offset, now: retentionNow + offset };
   }
 
   /** Calls `then` once the transaction has committed, such as to wake a worker. A process that ends before never does. */

@@ -3,7 +3,7 @@ import type { Actor, In, Operation, Out, Slug } from '@recur/contracts';
 import type { Issue } from '@recur/kernel';
 import pg from 'pg';
 import type { QueryRunner } from 'typeorm';
-import type { Answer, Bus } from '../bus/bus.js';
+import type { Bus, CommandHandler } from '../bus/bus.js';
 import { callerIn, headersOf, type Reply } from '../bus/message.js';
 import type { Caller, Sender } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
@@ -38,12 +38,12 @@ export class MovableClock implements Clock {
  */
 export class MemoryBus {
   readonly up = true;
-  private readonly services = new Map<string, Answer>();
+  private readonly services = new Map<string, CommandHandler>();
 
-  answer(service: string, answer: Answer): void {
+  answer(service: string, answer: CommandHandler): void {
     this.services.set(service, answer);
   }
-  async serve(service: string, answer: Answer): Promise<() => Promise<void>> {
+  async serve(service: string, answer: CommandHandler): Promise<() => Promise<void>> {
     this.answer(service, answer);
     return async () => undefined;
   }

@@ -30,7 +30,7 @@ export class DueTargets {
 
   /** `now`: unix seconds on the machine's clock. */
   async find(now: number): Promise<Target[]> {
-    const rows = await this.db.indexed(readyText, [this.kinds, now]);
+    const rows = await this.db.queryIndexOnly(readyText, [this.kinds, now]);
     const others: Row[] = [];
     for (const kind of this.kinds) {
       const first = rows.filter(row => row.kind === kind);
@@ -39,21 +39,21 @@ export class DueTargets {
       if (items >= windows.items) others.push(...(await this.others(kind, now)));
     }
     if (this.clocksMove && this.merchantKinds.length > 0) {
-      others.push(...(await this.db.indexed(aheadText, [this.merchantKinds, now])));
+      others.push(...(await this.db.queryIndexOnly(aheadText, [this.merchantKinds, now])));
     }
     return this.targetsOf([...rows, ...others]);
   }
 
   /** Updates the metric of parked items. */
   async countParked(): Promise<void> {
-    for (const { kind, items } of await this.db.indexed(parkedText, [this.kinds])) {
+    for (const { kind, items } of await this.db.queryIndexOnly(parkedText, [this.kinds])) {
       workParked.set({ kind: String(kind) }, Number(items));
     }
   }
 
   private async others(kind: string, now: number): Promise<Row[]> {
     const after = this.seenUpTo.get(kind) ?? -1;
-    const rows = await this.db.indexed(othersText, [kind, now, after]);
+    const rows = await this.db.queryIndexOnly(othersText, [kind, now, after]);
     const last = Math.max(...rows.map(row => Number(row.merchant_id)));
     this.seenUpTo.set(kind, rows.length < windows.merchants ? -1 : last);
     return rows.filter(row => row.first !== null).map(row => ({ ...row, kind }));

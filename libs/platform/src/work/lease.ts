@@ -43,7 +43,7 @@ export async function claim(
   const id = randomUUID();
   const merchantNow = at ?? (work.time === 'merchant' ? now + (await offsetOf(parts, merchantId)) : now);
   const values = [work.kind, merchantId, now, merchantNow, id, now + work.leaseSeconds, work.batch];
-  const rows = await parts.db.indexed(claimText, values);
+  const rows = await parts.db.queryIndexOnly(claimText, values);
   if (rows.length === 0) return undefined;
   workItems.inc({ kind: work.kind, outcome: 'claimed' }, rows.length);
   const items = rows
@@ -108,5 +108,5 @@ async function giveBack({ db }: LeaseParts, lease: Lease, items: readonly WorkIt
   const { work, merchantId, id } = lease;
   const keys = items.map(({ key }) => key);
   const { at, attempts, reason = null, parkedAt = null } = how;
-  await db.indexed(releaseText, [merchantId, work.kind, keys, id, at, attempts, reason, parkedAt]);
+  await db.queryIndexOnly(releaseText, [merchantId, work.kind, keys, id, at, attempts, reason, parkedAt]);
 }

@@ -68,7 +68,7 @@ export class MerchantWalk {
 
   /** The merchant's work that is not done, at one moment. */
   async ahead(merchantId: number): Promise<Ahead> {
-    const [row] = await this.parts.db.indexed(aheadOfText, [this.works.map(({ kind }) => kind), merchantId]);
+    const [row] = await this.parts.db.queryIndexOnly(aheadOfText, [this.works.map(({ kind }) => kind), merchantId]);
     return { next: row?.at == null ? undefined : Number(row.at), isUnderWay: row?.under_way === true };
   }
 

@@ -1,7 +1,7 @@
 import { leased } from '../store/due/work-changes.js';
 
 /**
- * The statements of work that falls due; run by `db.indexed`, so that each is planned for indexes alone. An item is
+ * The statements of work that falls due; run by `db.queryIndexOnly`, so that each is planned for indexes alone. An item is
  * ready when its `coalesce(lease_until, due_at)` has passed: it is due and was never claimed, or its lease or pause ended.
  */
 

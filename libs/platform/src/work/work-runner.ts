@@ -72,7 +72,7 @@ export class WorkRunner {
     const resumed: Record<string, number> = {};
     for (const kind of this.works.keys()) {
       for (let count = 1; count > 0; ) {
-        count = (await this.parts.db.indexed(resumeText, [kind, this.now()])).length;
+        count = (await this.parts.db.queryIndexOnly(resumeText, [kind, this.now()])).length;
         if (count > 0) resumed[kind] = (resumed[kind] ?? 0) + count;
       }
     }

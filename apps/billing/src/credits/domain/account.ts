@@ -1,5 +1,5 @@
 import { machine, type StateOf, safe } from '@recur/kernel';
-import { book, type CreditMove } from '../../pricing/credit.js';
+import { type CreditMove, postEntry } from '../../pricing/credit.js';
 import type { AccountType, CreditTerms } from './config.js';
 
 /**
@@ -80,7 +80,7 @@ export function post(
   { id, transactionId, now }: { id: number; transactionId: string; now: number },
 ): [Account, Transaction] {
   const { merchantId, creditId, userId, type, currency } = account;
-  const [{ balance }, { before, after }] = book(account, move, delta);
+  const [{ balance }, { before, after }] = postEntry(account, move, delta);
   const next: Account = {
     ...account,
     balance,

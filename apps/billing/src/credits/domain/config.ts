@@ -44,7 +44,7 @@ export const defaultTerms: CreditTerms = {
   previewDefaultUsed: false,
 };
 
-export const termsOf = (config: CreditTerms | undefined): CreditTerms => {
+export const creditTerms = (config: CreditTerms | undefined): CreditTerms => {
   const { exchangeRate, payoutEnable, rechargeEnable, recurring, discountCodeExclusive, previewDefaultUsed } =
     config ?? defaultTerms;
   return { exchangeRate, payoutEnable, rechargeEnable, recurring, discountCodeExclusive, previewDefaultUsed };

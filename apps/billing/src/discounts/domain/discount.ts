@@ -70,13 +70,13 @@ export interface Discount {
 }
 
 /** The settings of a discount that its merchant chooses. */
-export type Settings = Omit<
+export type DiscountSettings = Omit<
   Discount,
   | ('merchantId' | 'discountId' | 'code' | 'kind' | 'generated' | 'status' | 'subscriptionId' | 'uses')
   | ('createTime' | 'modifyTime' | 'deletedTime' | 'version')
 >;
 
-export const defaultSettings: Settings = {
+export const defaultSettings: DiscountSettings = {
   name: '',
   billingType: 'onetime',
   discountType: 'percentage',
@@ -103,7 +103,7 @@ export const statusAt = ({ status, endTime }: Pick<Discount, 'status' | 'endTime
   status === 'active' && endTime !== 0 && now >= endTime ? 'expired' : status;
 
 /** Throws Rejected `invalid_parameters` with every setting that does not fit the others. */
-function assertSound(settings: Settings): void {
+function assertSound(settings: DiscountSettings): void {
   const fixed = settings.discountType === 'fixedAmount';
   const listed = settings.planApply === 'listed' || settings.planApply === 'allButListed';
   const grouped = settings.planApply === 'groups' || settings.planApply === 'allButGroups';
@@ -131,7 +131,7 @@ function assertSound(settings: Settings): void {
 type Identity = Pick<Discount, 'merchantId' | 'discountId' | 'code' | 'kind' | 'subscriptionId'>;
 
 /** A new discount; one that is bound to a subscription is active from the start. */
-export function draft(identity: Identity, settings: Settings, now: number): Discount {
+export function newDiscount(identity: Identity, settings: DiscountSettings, now: number): Discount {
   assertSound(settings);
   const status = identity.subscriptionId === '' ? 'editable' : 'active';
   const counts = { uses: 0, generated: 0, version: 0 };
@@ -141,7 +141,7 @@ export function draft(identity: Identity, settings: Settings, now: number): Disc
 const frozen = ['billingType', 'discountType', 'amount', 'percentage', 'currency', 'cycleLimit'] as const;
 
 /** Changes settings. Throws Rejected `discount_frozen` for those that an activation froze. */
-export function edit(discount: Discount, changes: Partial<Settings>): Discount {
+export function editDiscount(discount: Discount, changes: Partial<DiscountSettings>): Discount {
   const edited = { ...discount, ...changes };
   const differing = frozen.filter(name => edited[name] !== discount[name]);
   if (discount.status !== 'editable' && differing.length > 0) {
@@ -153,20 +153,20 @@ export function edit(discount: Discount, changes: Partial<Settings>): Discount {
 }
 
 /** Throws Rejected `discount_wrong_state`, for an expired discount too. An active one stays as it is. */
-export function activate(discount: Discount, now: number): Discount {
+export function activateDiscount(discount: Discount, now: number): Discount {
   if (statusAt(discount, now) === 'active') return discount;
-  return { ...discount, status: step(discount, 'activate', now) };
+  return { ...discount, status: nextDiscountStatus(discount, 'activate', now) };
 }
 
 /** Throws Rejected `discount_wrong_state`. A deactivated discount stays as it is. */
-export function deactivate(discount: Discount, now: number): Discount {
+export function deactivateDiscount(discount: Discount, now: number): Discount {
   if (discount.status === 'deactivated') return discount;
-  return { ...discount, status: step(discount, 'deactivate', now) };
+  return { ...discount, status: nextDiscountStatus(discount, 'deactivate', now) };
 }
 
-export const remove = (discount: Discount, now: number): Discount => ({
+export const removeDiscount = (discount: Discount, now: number): Discount => ({
   ...discount,
-  status: step(discount, 'delete', now),
+  status: nextDiscountStatus(discount, 'delete', now),
   deletedTime: now,
 });
 
@@ -179,7 +179,11 @@ export function incrementQuantity(discount: Discount, amount: number): Discount 
 }
 const LARGEST = 1_000_000_000;
 
-function step(discount: Discount, move: 'activate' | 'deactivate' | 'delete', now: number): Discount['status'] {
+function nextDiscountStatus(
+  discount: Discount,
+  move: 'activate' | 'deactivate' | 'delete',
+  now: number,
+): Discount['status'] {
   const subject = `Discount ${discount.discountId}`;
   const next = discountLifecycle.step(statusAt(discount, now), move, 'discount_wrong_state', subject);
   if (next === 'expired') throw new Error(`${subject} is never stored as expired`);
@@ -187,11 +191,11 @@ function step(discount: Discount, move: 'activate' | 'deactivate' | 'delete', no
 }
 
 /** The size of a discount, as pricing takes it. */
-export const termsOf = ({ discountType, amount, percentage }: Settings): DiscountTerms =>
+export const discountTerms = ({ discountType, amount, percentage }: DiscountSettings): DiscountTerms =>
   discountType === 'fixedAmount' ? { kind: 'fixed', amount } : { kind: 'percentage', percentage };
 
 /** Facts of a main plan that decide which discounts fit it. */
-export interface PlanFacts {
+export interface DiscountedPlan {
   id: number;
   type: number;
   currency: string;
@@ -203,10 +207,10 @@ export interface PlanFacts {
 const OWN_GROUP = 'own';
 
 /** The groups of a plan, from the view of a discount. */
-export const groupsOf = ({ planGroup }: Pick<Discount, 'planGroup'>, plan: PlanFacts): string[] =>
+export const groupsOf = ({ planGroup }: Pick<Discount, 'planGroup'>, plan: DiscountedPlan): string[] =>
   planGroup && isInGroup(planGroup, plan) ? [OWN_GROUP] : [];
 
-function isInGroup({ currency, groupPlanIntervalSelector, type }: PlanGroup, plan: PlanFacts): boolean {
+function isInGroup({ currency, groupPlanIntervalSelector, type }: PlanGroup, plan: DiscountedPlan): boolean {
   const matches = <T>(list: readonly T[], holds: (one: T) => boolean) => list.length === 0 || list.some(holds);
   return (
     matches(currency, one => one === plan.currency) &&
@@ -219,10 +223,10 @@ function isInGroup({ currency, groupPlanIntervalSelector, type }: PlanGroup, pla
 }
 
 /** A discount as the rules of pricing see it. */
-export const ruleOf = (discount: Discount): DiscountCode => ({
+export const discountRule = (discount: Discount): DiscountCode => ({
   code: discount.code,
   active: discount.status === 'active',
-  terms: termsOf(discount),
+  terms: discountTerms(discount),
   currency: discount.currency,
   startTime: discount.startTime,
   endTime: discount.endTime,

@@ -1,15 +1,15 @@
 import { invalid, Rejected } from '@recur/kernel';
-import { type Discount, edit, type Settings, statusAt } from './discount.js';
+import { type Discount, type DiscountSettings, editDiscount, statusAt } from './discount.js';
 
 /**
  * Changes settings of a template. Throws what `edit` does, and Rejected `invalid_parameters` for another prefix, and for a
  * smaller quantity since the activation.
  */
-export function editTemplate(template: Discount, prefix: string, changes: Partial<Settings>): Discount {
+export function editTemplate(template: Discount, prefix: string, changes: Partial<DiscountSettings>): Discount {
   if (prefix !== '' && prefix !== template.code) {
     throw invalid('/codePrefix', `cannot be changed: it is ${template.code}`);
   }
-  const edited = edit(template, changes);
+  const edited = editDiscount(template, changes);
   const { status, quantity } = template;
   if (status !== 'editable' && edited.quantity < quantity) {
     throw invalid('/quantity', `must be at least ${quantity} since the activation`);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Language } from '@recur/kernel';
 import { create, type Font } from 'fontkit';
-import { latin, thai, withOwnText } from './shaping.js';
+import { latin, thaiFont, withOwnText } from './shaping.js';
 
 export type Weight = 'regular' | 'bold';
 /** Which file of a family: Noto Sans has Latin, Greek and Cyrillic, the others the scripts of one region, or emoji. */
@@ -31,12 +31,12 @@ export function fontOf(family: Family, weight: Weight): Font {
   if (known !== undefined) return known;
   const font = create(readFileSync(resolver.resolve(`@expo-google-fonts/${folder}/${file}`))) as Font;
   const own = withOwnText(font);
-  const shaped = family === 'latin' ? latin(own) : family === 'thai' ? thai(own) : own;
+  const shaped = family === 'latin' ? latin(own) : family === 'thai' ? thaiFont(own) : own;
   loaded.set(file, shaped);
   return shaped;
 }
 
-/** A stretch of text that one font can print, in the order of reading. */
+/** A run of text that one font can print, in the order of reading. */
 export interface Run {
   family: Family;
   text: string;

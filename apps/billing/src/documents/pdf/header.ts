@@ -1,6 +1,6 @@
 import { PNG } from 'pngjs';
 import type { DocumentContent, Party } from '../content.js';
-import { type Canvas, column, ink, sheet, soft, strong, text } from './page.js';
+import { body, type Canvas, column, ink, sheet, soft, strong } from './page.js';
 
 const logoBox = { width: 150, height: 48 } as const;
 const gap = 24;
@@ -19,7 +19,7 @@ export function drawHeader(canvas: Canvas, content: DocumentContent): void {
   const titleEnd = type.write(title, sheet.left + half + gap, sheet.top - 4, half, titleStyle);
   const y = Math.max(nameEnd, titleEnd) + 14;
   const seller = drawParty(canvas, shown ? content.seller : { ...content.seller, name: '' }, y);
-  const facts = drawFacts(canvas, content, y);
+  const facts = drawDetails(canvas, content, y);
   canvas.y = Math.max(seller, facts) + 18;
   canvas.y = type.write(words.billTo, sheet.left, canvas.y, half, { ...soft, weight: 'bold' }) + 2;
   canvas.y = drawParty(canvas, content.buyer, canvas.y) + 22;
@@ -50,11 +50,11 @@ function drawParty({ type, words, formats }: Canvas, party: Party, top: number):
     party.phone,
   ].filter(line => line.trim() !== '');
   const y = party.name === '' ? top : type.write(party.name, sheet.left, top, half, strong);
-  return details.reduce((down, line) => type.write(line, sheet.left, down, half, text), y);
+  return details.reduce((down, line) => type.write(line, sheet.left, down, half, body), y);
 }
 
 /** Draws number and dates in the right half; returns the y below them. */
-function drawFacts({ type, words, formats }: Canvas, content: DocumentContent, top: number): number {
+function drawDetails({ type, words, formats }: Canvas, content: DocumentContent, top: number): number {
   const date = (seconds: number) => (seconds === 0 ? '' : formats.date(seconds));
   const facts = [
     [words.number, content.number],
@@ -67,8 +67,8 @@ function drawFacts({ type, words, formats }: Canvas, content: DocumentContent, t
   const left = sheet.left + half + gap;
   const label = half * 0.46;
   return facts.reduce((y, [name = '', value = '']) => {
-    const labelEnd = type.write(name, left, y, label, { ...text, color: ink.soft });
-    const valueEnd = type.write(value, left + label + 6, y, half - label - 6, { ...text, align: 'right' });
+    const labelEnd = type.write(name, left, y, label, { ...body, color: ink.soft });
+    const valueEnd = type.write(value, left + label + 6, y, half - label - 6, { ...body, align: 'right' });
     return Math.max(labelEnd, valueEnd) + 1;
   }, top);
 }
@@ -92,7 +92,7 @@ export const isPicture = (image: Buffer): boolean =>
  * PNGs beside the document's other streams, and throws where nobody can catch it.) Undefined for what is no image of these
  * kinds, is damaged, or is too large: the document is made without it.
  */
-export function decodedLogo(bytes: Uint8Array): Buffer | undefined {
+function decodedLogo(bytes: Uint8Array): Buffer | undefined {
   const image = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (!isPicture(image)) return undefined;
   if (begins(image, signatures.jpeg)) return image;

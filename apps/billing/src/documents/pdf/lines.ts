@@ -1,5 +1,5 @@
 import type { ContentLine, DocumentContent } from '../content.js';
-import { type Canvas, column, ensureRoom, floor, rule, sheet, soft, text } from './page.js';
+import { body, type Canvas, column, ensureRoom, floor, rule, sheet, soft } from './page.js';
 import type { Block } from './typesetter.js';
 
 /** Points between columns, and above and below a row. */
@@ -8,27 +8,29 @@ const padding = 5;
 /** At most, of the table's head. */
 const headHeight = 24;
 
-type Cell = 'quantity' | 'unitPrice' | 'tax' | 'amount';
-const cells: readonly Cell[] = ['quantity', 'unitPrice', 'tax', 'amount'];
+type CellName = 'quantity' | 'unitPrice' | 'tax' | 'amount';
+const cells: readonly CellName[] = ['quantity', 'unitPrice', 'tax', 'amount'];
 
 interface Columns {
   /** Width of the description, which takes what the numbers leave. */
   description: number;
-  numbers: readonly { cell: Cell; left: number; width: number }[];
+  numbers: readonly { cell: CellName; left: number; width: number }[];
 }
 
 interface Row {
   name: Block;
   details: Block | undefined;
-  cells: Record<Cell, string>;
+  cells: Record<CellName, string>;
   height: number;
 }
 
 /** The lines, with the head repeated on each page. A line is never split, unless it is longer than a page. */
 export function drawLines(canvas: Canvas, content: DocumentContent): void {
   const values = content.lines.map(line => cellsOf(canvas, line));
-  const columns = columnsOf(canvas, values);
-  const rows = content.lines.map((line, at) => rowOf(canvas, line, values[at] as Record<Cell, string>, columns));
+  const columns = columnLayout(canvas, values);
+  const rows = content.lines.map((line, at) =>
+    layoutRow(canvas, line, values[at] as Record<CellName, string>, columns),
+  );
   ensureRoom(canvas, headHeight + wanted(rows[0]));
   drawHead(canvas, columns);
   for (const row of rows) {
@@ -43,7 +45,7 @@ function wanted(row: Row | undefined): number {
   return height > floor - sheet.top - headHeight ? 80 : height;
 }
 
-function cellsOf({ formats }: Canvas, line: ContentLine): Record<Cell, string> {
+function cellsOf({ formats }: Canvas, line: ContentLine): Record<CellName, string> {
   return {
     quantity: formats.quantity(line.quantity),
     unitPrice: formats.amount(line.unitAmount),
@@ -53,9 +55,9 @@ function cellsOf({ formats }: Canvas, line: ContentLine): Record<Cell, string> {
 }
 
 /** Number columns are as wide as their widest entry; the description gets the rest, at least a third. */
-function columnsOf({ type, words }: Canvas, values: readonly Record<Cell, string>[]): Columns {
+function columnLayout({ type, words }: Canvas, values: readonly Record<CellName, string>[]): Columns {
   const widths = cells.map(cell => {
-    const entries = values.map(value => type.width(value[cell], text));
+    const entries = values.map(value => type.width(value[cell], body));
     return Math.ceil(entries.reduce((widest, width) => Math.max(widest, width), type.width(words[cell], headStyle)));
   });
   const wanted = widths.reduce((sum, width) => sum + width + gutter, 0);
@@ -83,14 +85,14 @@ function drawHead(canvas: Canvas, { description, numbers }: Columns): void {
   canvas.y += padding;
 }
 
-function rowOf(canvas: Canvas, line: ContentLine, cells: Record<Cell, string>, { description }: Columns): Row {
+function layoutRow(canvas: Canvas, line: ContentLine, cells: Record<CellName, string>, { description }: Columns): Row {
   const { type, formats } = canvas;
   const period =
     line.periodStart === 0 && line.periodEnd === 0
       ? ''
       : `${formats.date(line.periodStart)} – ${formats.date(line.periodEnd)}`;
   const [title = '', ...more] = [line.name, line.description, period].filter(part => part.trim() !== '');
-  const name = type.block(title, description, text);
+  const name = type.block(title, description, body);
   const details = more.length === 0 ? undefined : type.block(more.join('\n'), description, soft);
   return { name, details, cells, height: name.height + (details?.height ?? 0) + 2 * padding };
 }
@@ -106,7 +108,7 @@ function drawRow(canvas: Canvas, row: Row, columns: Columns): void {
   let y = type.draw(firstLine, sheet.left, top, columns.description);
   let height = lineHeight;
   for (const { cell, left, width } of columns.numbers) {
-    const block = type.block(row.cells[cell], width + 1, { ...text, align: 'right' });
+    const block = type.block(row.cells[cell], width + 1, { ...body, align: 'right' });
     type.draw(block, left, top, width);
     height = Math.max(height, block.height);
   }

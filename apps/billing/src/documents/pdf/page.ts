@@ -12,7 +12,7 @@ export const column = sheet.width - sheet.left - sheet.right;
 export const floor = sheet.height - sheet.bottom;
 
 export const ink = { text: '#1a1d21', soft: '#5b636e', rule: '#d5dae0', strong: '#1a1d21' } as const;
-export const text: Style = { size: 9, color: ink.text };
+export const body: Style = { size: 9, color: ink.text };
 export const soft: Style = { size: 8, color: ink.soft };
 export const strong: Style = { size: 9, weight: 'bold', color: ink.strong };
 

@@ -2,7 +2,7 @@ import { decimalOf } from '@recur/kernel';
 import { electronicFormatIBAN, friendlyFormatIBAN, isValidBIC, isValidIBAN } from 'ibantools';
 import QRCode from 'qrcode';
 import type { BankAccount, DocumentContent } from '../content.js';
-import { type Canvas, column, ensureRoom, ink, sheet, soft, strong, text } from './page.js';
+import { body, type Canvas, column, ensureRoom, ink, sheet, soft, strong } from './page.js';
 
 /** Side of the QR code; with its quiet zone of four modules it is read from paper at arm's length. */
 const qrSide = 96;
@@ -28,8 +28,8 @@ function drawTransfer(canvas: Canvas, content: DocumentContent, bank: BankAccoun
   const rows = transferRows(canvas, content, bank);
   const width = column - labelWidth - (payload === undefined ? 0 : qrSide + 24);
   const blocks = rows.map(([name, value]) => ({
-    name: type.block(name, labelWidth - 8, { ...text, color: ink.soft }),
-    value: type.block(value, width, text),
+    name: type.block(name, labelWidth - 8, { ...body, color: ink.soft }),
+    value: type.block(value, width, body),
   }));
   const height = blocks.reduce((sum, { name, value }) => sum + Math.max(name.height, value.height) + 2, 0);
   canvas.y += 20;
@@ -112,15 +112,15 @@ export interface SepaTransfer {
 export function sepaPayload({ name, iban, bic, currency, amount, reference }: SepaTransfer): string | undefined {
   const account = electronicFormatIBAN(iban) ?? '';
   if (currency !== 'EUR' || !isValidIBAN(account) || amount < 1n || amount > limits.cents) return undefined;
-  const holder = oneLine(name, limits.name);
+  const holder = cutToLine(name, limits.name);
   if (holder === '') return undefined;
   const bank = bic.replace(/\s/g, '').toUpperCase();
   const lines = ['BCD', '002', '1', 'SCT', isValidBIC(bank) ? bank : '', holder, account];
-  const payload = [...lines, `EUR${decimalOf(amount, 2)}`, '', '', oneLine(reference, limits.remittance)].join('\n');
+  const payload = [...lines, `EUR${decimalOf(amount, 2)}`, '', '', cutToLine(reference, limits.remittance)].join('\n');
   return Buffer.byteLength(payload) > limits.bytes ? undefined : payload;
 }
 
-const oneLine = (text: string, most: number) => [...text.replace(/\s+/g, ' ').trim()].slice(0, most).join('');
+const cutToLine = (text: string, most: number) => [...text.replace(/\s+/g, ' ').trim()].slice(0, most).join('');
 
 /** The modules of a QR code, row by row; error correction M, as EPC069-12 demands. */
 export function qrModules(payload: string): boolean[][] {

@@ -31,7 +31,7 @@ export function latin(font: Font): Font {
     if (!text.startsWith(MIRRORED)) return layout(text, { ccmp: false });
     const sign = text.slice(MIRRORED.length);
     const run = layout(getMirroredCharacter(sign) ?? sign);
-    return reread(run, glyph => (glyph.codePoints.length === 0 ? [] : codesOf(sign)));
+    return reread(run, glyph => (glyph.codePoints.length === 0 ? [] : pointsOf(sign)));
   };
   return font;
 }
@@ -43,7 +43,7 @@ const saraAmAfterTone = /([\u0e48-\u0e4b]?)\u0e33/gu;
  * Lays out the Thai vowel am by its parts, as its shape demands: the ring comes below the tone mark that is written before
  * it. The ring stands for nothing, the rest of the vowel for the whole.
  */
-export function thai(font: Font): Font {
+export function thaiFont(font: Font): Font {
   const layout = font.layout.bind(font);
   font.layout = text => {
     const run = layout(text.replace(saraAmAfterTone, `${sign.nikhahit}$1${sign.saraAa}`));
@@ -53,7 +53,7 @@ export function thai(font: Font): Font {
       if (read === sign.nikhahit) isOpen = true;
       else if (read === sign.saraAa && isOpen) {
         isOpen = false;
-        return codesOf(sign.saraAm);
+        return pointsOf(sign.saraAm);
       }
       return read === sign.nikhahit ? [] : codePoints;
     });
@@ -61,7 +61,7 @@ export function thai(font: Font): Font {
   return font;
 }
 
-const codesOf = (text: string): number[] => [...text].map(sign => sign.codePointAt(0) ?? 0);
+const pointsOf = (text: string): number[] => [...text].map(sign => sign.codePointAt(0) ?? 0);
 
 /** A layout whose glyphs stand for other texts. */
 function reread(run: GlyphRun, textOf: (glyph: Glyph) => readonly number[]): GlyphRun {

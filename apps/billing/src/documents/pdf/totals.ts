@@ -1,7 +1,7 @@
 import { fill } from '@recur/kernel';
 import type { ContentTax, DocumentContent } from '../content.js';
 import type { Words } from '../words/words.js';
-import { type Canvas, column, ensureRoom, ink, rule, sheet, soft, text } from './page.js';
+import { body, type Canvas, column, ensureRoom, ink, rule, sheet, soft } from './page.js';
 
 const width = column * 0.52;
 const left = sheet.left + column - width;
@@ -14,16 +14,16 @@ interface Total {
 
 /** Draws the sums of the lines: reductions, tax by rate, total, credit, and what is due. */
 export function drawTotals(canvas: Canvas, content: DocumentContent): void {
-  const totals = totalsOf(canvas, content);
+  const totals = totalRows(canvas, content);
   const { type, formats } = canvas;
-  const strongStyle = { ...text, size: 10.5, weight: 'bold', color: ink.strong } as const;
-  const widths = totals.map(({ amount, strong }) => type.width(formats.amount(amount), strong ? strongStyle : text));
+  const strongStyle = { ...body, size: 10.5, weight: 'bold', color: ink.strong } as const;
+  const widths = totals.map(({ amount, strong }) => type.width(formats.amount(amount), strong ? strongStyle : body));
   const amountWidth = Math.min(width * 0.6, Math.max(width * 0.3, ...widths.map(each => each + 1)));
   canvas.y += 4;
   // kept together: a page with the amount due alone is hard to read
   ensureRoom(canvas, totals.length * 16 + 10);
   for (const { label, amount, strong } of totals) {
-    const style = strong ? strongStyle : text;
+    const style = strong ? strongStyle : body;
     if (strong) {
       rule(canvas, canvas.y + 1, left, width);
       canvas.y += 5;
@@ -41,7 +41,7 @@ export function drawTotals(canvas: Canvas, content: DocumentContent): void {
   }
 }
 
-function totalsOf({ words, formats }: Canvas, content: DocumentContent): Total[] {
+function totalRows({ words, formats }: Canvas, content: DocumentContent): Total[] {
   const { discount, promoCredit, creditApplied, taxes, subtotal, netTotal, total } = content;
   const label = discount.code === '' ? words.discount : fill(words.discountCode, { code: discount.code });
   const reduced = discount.amount !== 0n || promoCredit !== 0n;

@@ -11,19 +11,19 @@ export interface Style {
 }
 
 /** A line that fits its width, with its runs in the order of reading. */
-export interface Line {
-  runs: readonly Placed[];
+export interface TextLine {
+  runs: readonly PlacedRun[];
   width: number;
 }
 
 /** A run with its distance from the left end of its line. */
-interface Placed extends Run {
+interface PlacedRun extends Run {
   left: number;
 }
 
 /** Wrapped text, ready to be drawn. */
 export interface Block {
-  lines: readonly Line[];
+  lines: readonly TextLine[];
   style: Style;
   height: number;
 }
@@ -42,7 +42,7 @@ const signs = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 /** Longer words are measured by their signs alone. */
 const signsMeasured = 200;
 /** Thai is written without spaces: lines break between its words. */
-const thai = /\p{Script=Thai}+/u;
+const thaiRun = /\p{Script=Thai}+/u;
 const thaiWords = new Intl.Segmenter('th', { granularity: 'word' });
 
 /** Sets text in several scripts on the pages of a PDF: wraps it by width, and draws each run with its font. */
@@ -58,7 +58,7 @@ export class Typesetter {
   block(text: string, width: number, style: Style): Block {
     const preference = preferenceOf(text, this.language);
     const lines = text.split(/\r\n|[\n\r\v\f\u2028\u2029]/u).flatMap(paragraph => {
-      const words = wordsOf(paragraph).flatMap(word => this.fitting(word, width, preference, style));
+      const words = splitWords(paragraph).flatMap(word => this.fitting(word, width, preference, style));
       return this.wrapped(words, width, preference, style);
     });
     return {
@@ -69,9 +69,9 @@ export class Typesetter {
   }
 
   /** The runs of a line, from left to right as its scripts are written. */
-  private placed(line: string, preference: readonly Family[], style: Style): Line {
+  private placed(line: string, preference: readonly Family[], style: Style): TextLine {
     const { runs, order } = directed(line, preference, style.weight ?? 'regular');
-    const placed: Placed[] = runs.map(run => ({ ...run, left: 0 }));
+    const placed: PlacedRun[] = runs.map(run => ({ ...run, left: 0 }));
     let width = 0;
     for (const run of order.map(at => placed[at])) {
       if (!run) continue;
@@ -104,7 +104,7 @@ export class Typesetter {
     return this.use(family, style).widthOfString(text);
   }
 
-  private line(runs: readonly Placed[], x: number, baseline: number, style: Style): void {
+  private line(runs: readonly PlacedRun[], x: number, baseline: number, style: Style): void {
     for (const { family, text, left } of runs) {
       this.use(family, style).fillColor(style.color ?? '#111111');
       this.pdf.text(text, x + left, baseline, { lineBreak: false, baseline: 'alphabetic' });
@@ -188,9 +188,9 @@ export class Typesetter {
 }
 
 /** The pieces between which a line may break: words with the space after them, characters of CJK text, words of Thai. */
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return spacedWordsOf(text).flatMap(word =>
-    thai.test(word) ? [...thaiWords.segment(word)].map(({ segment }) => segment) : [word],
+    thaiRun.test(word) ? [...thaiWords.segment(word)].map(({ segment }) => segment) : [word],
   );
 }
 

@@ -49,7 +49,7 @@ export interface RefundRequest {
  * The outcome of a call. `reference` is the gateway's own id. Success and authorisation state the money: what was received,
  * refunded or reserved, in minor units of `currency` (ISO 4217, upper case).
  */
-export type Outcome =
+export type GatewayOutcome =
   | { is: 'succeeded'; reference: string; amount: bigint; currency: string }
   | { is: 'authorised'; reference: string; amount: bigint; currency: string }
   /** Soft: may succeed later. Hard: this method never will (lost, stolen, closed). */
@@ -60,13 +60,13 @@ export type Outcome =
   | { is: 'unknown'; reference: string };
 
 /** `absent`: the gateway has never seen the charge. */
-export type Status = Outcome | { is: 'absent' };
+export type GatewayStatus = GatewayOutcome | { is: 'absent' };
 
 /** A report that a gateway sends by itself. Reports repeat, are late and out of order: `id` names the report. */
-export type Fact =
-  | { about: 'charge'; id: string; at: number; idempotencyKey: string; outcome: Outcome }
-  | { about: 'refund'; id: string; at: number; idempotencyKey: string; outcome: Outcome }
-  | DisputeFact
+export type GatewayEvent =
+  | { about: 'charge'; id: string; at: number; idempotencyKey: string; outcome: GatewayOutcome }
+  | { about: 'refund'; id: string; at: number; idempotencyKey: string; outcome: GatewayOutcome }
+  | DisputeEvent
   | { about: 'method'; id: string; at: number; gatewayUserId: string; method: SavedMethod };
 
 /**
@@ -87,7 +87,7 @@ export class UnreadableReport extends Error {
 }
 
 /** A chargeback of a charge; the amount is in minor units of `currency`. */
-export interface DisputeFact {
+export interface DisputeEvent {
   about: 'dispute';
   id: string;
   at: number;
@@ -128,16 +128,16 @@ export type MethodAnswer =
  */
 export interface GatewayAdapter {
   readonly name: string;
-  charge(account: GatewayAccount, request: ChargeRequest): Promise<Outcome>;
+  charge(account: GatewayAccount, request: ChargeRequest): Promise<GatewayOutcome>;
   /** The outcome of a charge whose answer was lost. */
-  status(account: GatewayAccount, charge: ChargeRef): Promise<Status>;
+  status(account: GatewayAccount, charge: ChargeRef): Promise<GatewayStatus>;
   /** Collects an authorised amount, or less. */
-  capture(account: GatewayAccount, request: Omit<RefundRequest, 'refundId'>): Promise<Outcome>;
+  capture(account: GatewayAccount, request: Omit<RefundRequest, 'refundId'>): Promise<GatewayOutcome>;
   /** Ends a charge that is not collected. */
-  cancel(account: GatewayAccount, reference: string): Promise<Outcome>;
-  refund(account: GatewayAccount, request: RefundRequest): Promise<Outcome>;
+  cancel(account: GatewayAccount, reference: string): Promise<GatewayOutcome>;
+  refund(account: GatewayAccount, request: RefundRequest): Promise<GatewayOutcome>;
   /** The outcome of a refund whose answer was lost or not final; `refundReference` is '' where it never came. */
-  refundStatus(account: GatewayAccount, request: RefundRequest, refundReference: string): Promise<Status>;
+  refundStatus(account: GatewayAccount, request: RefundRequest, refundReference: string): Promise<GatewayStatus>;
   saveMethod(account: GatewayAccount, request: MethodRequest): Promise<MethodAnswer>;
   deleteMethod(account: GatewayAccount, gatewayMethodId: string): Promise<void>;
   /**
@@ -149,5 +149,5 @@ export interface GatewayAdapter {
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
     now: number,
-  ): Promise<Fact[] | undefined>;
+  ): Promise<GatewayEvent[] | undefined>;
 }

@@ -71,9 +71,9 @@ export interface SandboxDelivery {
 }
 
 /** JSON in which amounts are strings of digits. */
-export const written = (value: object): string =>
+export const encode = (value: object): string =>
   JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one));
-export const read = <T>(json: string): T =>
+export const decode = <T>(json: string): T =>
   JSON.parse(json, (name, value) => (name === 'amount' ? BigInt(value) : value));
 
 /** The effects of charging a test payment method. Times are in seconds after the charge. */
@@ -96,7 +96,7 @@ export interface ScenarioCallback {
 const hour = 3_600;
 const day = 24 * hour;
 const once: ScenarioCallback = { report: 1, afterSeconds: 0, says: 'outcome' };
-const dispute = (end: 'disputeWon' | 'disputeLost'): readonly ScenarioCallback[] => [
+const disputeCallbacks = (end: 'disputeWon' | 'disputeLost'): readonly ScenarioCallback[] => [
   once,
   { report: 2, afterSeconds: day, says: 'disputeOpen' },
   { report: 3, afterSeconds: 8 * day, says: end },
@@ -123,8 +123,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       { report: 1, afterSeconds: 0, says: 'pending' },
     ],
   },
-  disputed_and_won: { state: 'succeeded', callbacks: dispute('disputeWon') },
-  disputed_and_lost: { state: 'succeeded', callbacks: dispute('disputeLost') },
+  disputed_and_won: { state: 'succeeded', callbacks: disputeCallbacks('disputeWon') },
+  disputed_and_lost: { state: 'succeeded', callbacks: disputeCallbacks('disputeLost') },
 };
 
 /** The scenario of a payment method; a method of an unknown one declines for good. */

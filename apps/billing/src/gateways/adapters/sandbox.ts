@@ -4,17 +4,18 @@ import type { Config } from '../../config.js';
 import type {
   ChargeRef,
   ChargeRequest,
-  Fact,
   GatewayAccount,
   GatewayAdapter,
+  GatewayEvent,
+  GatewayOutcome,
+  GatewayStatus,
   MethodAnswer,
   MethodRequest,
-  Outcome,
   RefundRequest,
-  Status,
 } from './adapter.js';
 import {
-  read,
+  decode,
+  encode,
   type SandboxCallback,
   type SandboxCharge,
   type SandboxDelivery,
@@ -24,10 +25,9 @@ import {
   sandboxCharges,
   scenarioOf,
   scenarios,
-  written,
 } from './sandbox-ledger.js';
 
-export const SIGNATURE = 'sandbox-signature';
+const SIGNATURE = 'sandbox-signature';
 /** The kind of work that delivers a callback; its key is the callback's id. */
 export const SANDBOX_CALLBACK = 'sandbox.callback';
 
@@ -46,9 +46,9 @@ export class Sandbox implements GatewayAdapter {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  async charge(account: GatewayAccount, request: ChargeRequest): Promise<Outcome> {
+  async charge(account: GatewayAccount, request: ChargeRequest): Promise<GatewayOutcome> {
     const { timesOut, ...scenario } = scenarioOf(request.gatewayMethodId);
-    const unknown: Outcome = { is: 'unknown', reference: '' };
+    const unknown: GatewayOutcome = { is: 'unknown', reference: '' };
     const { idempotencyKey, paymentId } = request;
     const outcome = await this.write(account, idempotencyKey, async tx => {
       tx.onConflict('sandbox_charges_pkey', 'again');
@@ -75,7 +75,7 @@ export class Sandbox implements GatewayAdapter {
         createTime: tx.now,
       };
       tx.save(sandboxCharges, charge);
-      tx.log(targetOf(account), 'SandboxCharge');
+      tx.log(logTarget(account), 'SandboxCharge');
       if (isLost) return unknown;
       for (const callback of scenario.callbacks) await this.plan(tx, account, charge, callback);
       return this.outcomeOf(account, charge, tx.now);
@@ -83,21 +83,21 @@ export class Sandbox implements GatewayAdapter {
     return timesOut === 'after' ? unknown : outcome;
   }
 
-  async status(account: GatewayAccount, { idempotencyKey, reference }: ChargeRef): Promise<Status> {
+  async status(account: GatewayAccount, { idempotencyKey, reference }: ChargeRef): Promise<GatewayStatus> {
     return this.db.read(this.caller(account), async reader => {
       const charge = await reader.find(sandboxCharges, reference ? { reference } : { idempotencyKey });
       return charge && charge.state !== 'lost' ? this.outcomeOf(account, charge, reader.now) : { is: 'absent' };
     });
   }
 
-  capture(account: GatewayAccount, { reference, amount }: Omit<RefundRequest, 'refundId'>): Promise<Outcome> {
+  capture(account: GatewayAccount, { reference, amount }: Omit<RefundRequest, 'refundId'>): Promise<GatewayOutcome> {
     return this.move(account, reference, charge => {
       if (charge.state !== 'authorised' || amount > charge.amount) return charge;
       return { ...charge, amount, state: 'succeeded' };
     });
   }
 
-  cancel(account: GatewayAccount, reference: string): Promise<Outcome> {
+  cancel(account: GatewayAccount, reference: string): Promise<GatewayOutcome> {
     return this.move(account, reference, charge =>
       charge.state === 'authorised' || charge.state === 'needsAction' ? { ...charge, state: 'cancelled' } : charge,
     );
@@ -109,13 +109,13 @@ export class Sandbox implements GatewayAdapter {
   }
 
   /** The user's answer to the question of `needs_action`. */
-  answer(account: GatewayAccount, reference: string, approves: boolean): Promise<Outcome> {
+  answer(account: GatewayAccount, reference: string, approves: boolean): Promise<GatewayOutcome> {
     return this.move(account, reference, charge =>
       charge.state === 'needsAction' ? { ...charge, state: approves ? 'succeeded' : 'soft' } : charge,
     );
   }
 
-  refund(account: GatewayAccount, request: RefundRequest): Promise<Outcome> {
+  refund(account: GatewayAccount, request: RefundRequest): Promise<GatewayOutcome> {
     const { idempotencyKey, reference: chargeReference, amount, currency } = request;
     return this.write(account, idempotencyKey, async tx => {
       tx.onConflict('sandbox_charges_pkey', 'again');
@@ -138,13 +138,13 @@ export class Sandbox implements GatewayAdapter {
         createTime: tx.now,
       };
       tx.save(sandboxCharges, refund);
-      tx.log(targetOf(account), 'SandboxRefund');
+      tx.log(logTarget(account), 'SandboxRefund');
       await this.plan(tx, account, refund, { report: 1, afterSeconds: 0, says: 'outcome' });
       return this.outcomeOf(account, refund, tx.now);
     });
   }
 
-  async refundStatus(account: GatewayAccount, { idempotencyKey }: RefundRequest): Promise<Status> {
+  async refundStatus(account: GatewayAccount, { idempotencyKey }: RefundRequest): Promise<GatewayStatus> {
     return this.db.read(this.caller(account), async reader => {
       const refund = await reader.find(sandboxCharges, { idempotencyKey });
       return refund ? this.outcomeOf(account, refund, reader.now) : { is: 'absent' };
@@ -166,10 +166,10 @@ export class Sandbox implements GatewayAdapter {
     _: GatewayAccount,
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
-  ): Promise<Fact[] | undefined> {
+  ): Promise<GatewayEvent[] | undefined> {
     const text = Buffer.from(body).toString();
     if (!this.keyring.hasSigned(SANDBOX_CALLBACK, text, headers[SIGNATURE] ?? '')) return undefined;
-    return [read<Fact>(text)];
+    return [decode<GatewayEvent>(text)];
   }
 
   /** The callbacks that are due, in the order in which they arrive; they stay due until `delivered`. */
@@ -189,7 +189,7 @@ export class Sandbox implements GatewayAdapter {
       const callback = await tx.lockIfAny(sandboxCallbacks, { id });
       if (!callback || callback.sent === 1) return {};
       tx.save(sandboxCallbacks, { ...callback, sent: 1 });
-      tx.log(targetOf(account), 'SandboxCallback');
+      tx.log(logTarget(account), 'SandboxCallback');
       return {};
     });
   }
@@ -217,14 +217,14 @@ export class Sandbox implements GatewayAdapter {
     account: GatewayAccount,
     reference: string,
     step: (charge: SandboxCharge) => SandboxCharge,
-  ): Promise<Outcome> {
+  ): Promise<GatewayOutcome> {
     return this.write(account, reference, async tx => {
       const charge = await tx.lockIfAny(sandboxCharges, { reference, kind: 'charge' });
-      if (!charge) return { is: 'declined', kind: 'hard', reason: 'no such charge', reference } as Outcome;
+      if (!charge) return { is: 'declined', kind: 'hard', reason: 'no such charge', reference } as GatewayOutcome;
       const moved = step(charge);
       if (moved !== charge) {
         tx.save(sandboxCharges, moved);
-        tx.log(targetOf(account), `Sandbox: ${charge.state} -> ${moved.state}`);
+        tx.log(logTarget(account), `Sandbox: ${charge.state} -> ${moved.state}`);
         await this.plan(tx, account, moved, { report: 10, afterSeconds: 0, says: 'outcome' });
       }
       return this.outcomeOf(account, moved, tx.now);
@@ -234,15 +234,15 @@ export class Sandbox implements GatewayAdapter {
   private async plan(tx: Tx, account: GatewayAccount, charge: SandboxCharge, callback: ScenarioCallback) {
     const { gatewayId } = account;
     const dueTime = tx.now + callback.afterSeconds;
-    const body = written(this.factOf(account, charge, callback, dueTime));
+    const body = encode(this.eventOf(account, charge, callback, dueTime));
     const id = await tx.nextId(sandboxCallbacks);
     tx.save(sandboxCallbacks, { merchantId: tx.merchantId, id, gatewayId, dueTime, body, sent: 0 });
     tx.schedule(SANDBOX_CALLBACK, String(id), dueTime);
   }
 
-  private factOf(account: GatewayAccount, charge: SandboxCharge, { report, says }: ScenarioCallback, at: number): Fact {
+  private eventOf(account: GatewayAccount, charge: SandboxCharge, of: ScenarioCallback, at: number): GatewayEvent {
     const { reference, amount, currency, idempotencyKey, kind: about } = charge;
-    const id = `${reference}_${report}`;
+    const [id, says] = [`${reference}_${of.report}`, of.says];
     if (says === 'outcome')
       return { about, id, at, idempotencyKey, outcome: this.outcomeOf(account, charge, charge.tellTime) };
     if (says === 'pending') return { about, id, at, idempotencyKey, outcome: { is: 'unknown', reference } };
@@ -254,15 +254,15 @@ export class Sandbox implements GatewayAdapter {
     { gatewayId }: GatewayAccount,
     { state, reference, tellTime, kind, amount, currency }: SandboxCharge,
     now: number,
-  ): Outcome {
+  ): GatewayOutcome {
     if (now < tellTime) return { is: 'unknown', reference };
-    const declined = (how: 'soft' | 'hard', reason: string): Outcome => ({
+    const declined = (how: 'soft' | 'hard', reason: string): GatewayOutcome => ({
       is: 'declined',
       kind: how,
       reason,
       reference,
     });
-    const outcomes: Record<SandboxState, Outcome> = {
+    const outcomes: Record<SandboxState, GatewayOutcome> = {
       succeeded: { is: 'succeeded', reference, amount, currency },
       authorised: { is: 'authorised', reference, amount, currency },
       cancelled: { is: 'cancelled', reference },
@@ -284,8 +284,8 @@ export class Sandbox implements GatewayAdapter {
     what: string,
     run: (tx: Tx) => Promise<T>,
   ): Promise<T> {
-    const { json } = await this.db.write(this.caller(account, what), async tx => ({ json: written(await run(tx)) }));
-    return read<T>(json);
+    const { json } = await this.db.write(this.caller(account, what), async tx => ({ json: encode(await run(tx)) }));
+    return decode<T>(json);
   }
 
   private caller({ merchantId }: GatewayAccount, what = 'read') {
@@ -297,4 +297,4 @@ export class Sandbox implements GatewayAdapter {
   }
 }
 
-const targetOf = ({ gatewayId }: GatewayAccount) => `Gateway(${gatewayId}-sandbox)`;
+const logTarget = ({ gatewayId }: GatewayAccount) => `Gateway(${gatewayId}-sandbox)`;

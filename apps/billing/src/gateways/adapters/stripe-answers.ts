@@ -1,7 +1,7 @@
 import { currencies, exponentOf } from '@recur/contracts';
 import Stripe from 'stripe';
 import { z } from 'zod';
-import type { Fact, Outcome, SavedMethod } from './adapter.js';
+import type { GatewayEvent, GatewayOutcome, SavedMethod } from './adapter.js';
 
 /** Decline codes after which the card never works again: https://docs.stripe.com/declines/codes */
 const hard = new Set([
@@ -22,7 +22,7 @@ const hard = new Set([
   'no_such_card',
 ]);
 
-const declined = (reason: string, reference: string): Outcome => ({
+const declined = (reason: string, reference: string): GatewayOutcome => ({
   is: 'declined',
   kind: hard.has(reason) ? 'hard' : 'soft',
   reason,
@@ -30,13 +30,18 @@ const declined = (reason: string, reference: string): Outcome => ({
 });
 
 /** Success without an amount in a known currency is none: the gateway is asked again. */
-function withMoney(is: 'succeeded' | 'authorised', reference: string, amount: number, currency: string): Outcome {
+function withMoney(
+  is: 'succeeded' | 'authorised',
+  reference: string,
+  amount: number,
+  currency: string,
+): GatewayOutcome {
   const money = moneyOf(amount, currency);
   return money ? { is, reference, amount: money.amount, currency: money.currency } : { is: 'unknown', reference };
 }
 
 /** The outcome that a payment intent reports. */
-export function outcomeOf(intent: Stripe.PaymentIntent): Outcome {
+export function outcomeOf(intent: Stripe.PaymentIntent): GatewayOutcome {
   const { id: reference, last_payment_error: error } = intent;
   switch (intent.status) {
     case 'succeeded':
@@ -55,7 +60,13 @@ export function outcomeOf(intent: Stripe.PaymentIntent): Outcome {
   }
 }
 
-export function outcomeOfRefund({ id: reference, status, failure_reason, amount, currency }: Stripe.Refund): Outcome {
+export function outcomeOfRefund({
+  id: reference,
+  status,
+  failure_reason,
+  amount,
+  currency,
+}: Stripe.Refund): GatewayOutcome {
   if (status === 'succeeded') return withMoney('succeeded', reference, amount, currency);
   if (status === 'canceled') return { is: 'cancelled', reference };
   if (status === 'failed') {
@@ -65,7 +76,7 @@ export function outcomeOfRefund({ id: reference, status, failure_reason, amount,
 }
 
 /** The outcome behind an error of the client; no answer, or Stripe's own failure, leaves the outcome unknown. */
-export function outcomeOfError(error: unknown): Outcome {
+export function outcomeOfError(error: unknown): GatewayOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) throw error;
   const reference = error.payment_intent?.id ?? '';
   if (error instanceof Stripe.errors.StripeCardError) {
@@ -112,7 +123,7 @@ export function fromStripe(amount: number, currency: string): bigint {
 }
 
 /** Money that an object of Stripe states, in ISO 4217 minor units; undefined where it states none in a known currency. */
-export function moneyOf(amount: unknown, currency: unknown): { amount: bigint; currency: string } | undefined {
+function moneyOf(amount: unknown, currency: unknown): { amount: bigint; currency: string } | undefined {
   if (!Number.isSafeInteger(amount) || typeof currency !== 'string') return undefined;
   const code = currency.toUpperCase();
   if (!currencies.has(code)) return undefined;
@@ -148,14 +159,14 @@ const intent = z.object({
   last_payment_error: z.object({ code: text.nullish(), decline_code: text.nullish() }).nullish(),
   next_action: z.object({ redirect_to_url: z.object({ url: text.nullish() }).nullish() }).nullish(),
 });
-const refund = z.object({
+const refundShape = z.object({
   id,
   amount: money.nullish(),
   currency: text.nullish(),
   status: text.nullish(),
   failure_reason: text.nullish(),
 });
-const dispute = z.object({
+const disputeShape = z.object({
   status: text,
   payment_intent: reference.nullish(),
   amount: money,
@@ -168,14 +179,14 @@ const setup = z.object({ customer: reference.nullish(), payment_method: referenc
 
 /** A fact, or the saved method that a fact still lacks: the event has only its id. */
 export type Read =
-  | Exclude<Fact, { about: 'method' }>
-  | (Omit<Fact & { about: 'method' }, 'method'> & { lacks: string });
+  | Exclude<GatewayEvent, { about: 'method' }>
+  | (Omit<GatewayEvent & { about: 'method' }, 'method'> & { lacks: string });
 
 /**
  * The facts in an event of Stripe: of charges and refunds that recur made, disputes, and saved methods; none in others,
  * whatever is in them. Throws where an event that concerns recur is not as Stripe documents it.
  */
-export function factsIn(sent: unknown): Read[] {
+export function parseEvents(sent: unknown): Read[] {
   const { id, type, created: at, data } = event.parse(sent);
   const as = <S extends z.ZodType>(shape: S): z.output<S> => shape.parse(data?.object);
   switch (type) {
@@ -194,11 +205,11 @@ export function factsIn(sent: unknown): Read[] {
     case 'refund.failed': {
       const idempotencyKey = as(made).metadata?.recur_key;
       if (idempotencyKey === undefined) return [];
-      return [{ about: 'refund', id, at, idempotencyKey, outcome: outcomeOfRefund(as(refund) as Stripe.Refund) }];
+      return [{ about: 'refund', id, at, idempotencyKey, outcome: outcomeOfRefund(as(refundShape) as Stripe.Refund) }];
     }
     case 'charge.dispute.created':
     case 'charge.dispute.closed': {
-      const { status, payment_intent, amount, currency } = as(dispute);
+      const { status, payment_intent, amount, currency } = as(disputeShape);
       const state = status === 'won' || status === 'warning_closed' ? 'won' : status === 'lost' ? 'lost' : 'open';
       const disputed = moneyOf(amount, currency);
       return disputed ? [{ about: 'dispute', id, at, reference: payment_intent ?? '', ...disputed, state }] : [];

@@ -4,22 +4,22 @@ import Stripe from 'stripe';
 import {
   type ChargeRef,
   type ChargeRequest,
-  type Fact,
   type GatewayAccount,
   type GatewayAdapter,
+  type GatewayEvent,
+  type GatewayOutcome,
+  type GatewayStatus,
   type MethodAnswer,
   type MethodRequest,
-  type Outcome,
   type RefundRequest,
   type SavedMethod,
-  type Status,
   UnreadableReport,
 } from './adapter.js';
 import {
-  factsIn,
   outcomeOf,
   outcomeOfError,
   outcomeOfRefund,
+  parseEvents,
   type Read,
   savedMethod,
   toStripe,
@@ -45,7 +45,7 @@ export class StripeGateway implements GatewayAdapter {
     private readonly address: StripeAddress = {},
   ) {}
 
-  async charge(account: GatewayAccount, request: ChargeRequest): Promise<Outcome> {
+  async charge(account: GatewayAccount, request: ChargeRequest): Promise<GatewayOutcome> {
     const { idempotencyKey, paymentId, currency } = request;
     const amount = toStripe(request.amount, currency);
     if (amount === undefined) return notExpressible;
@@ -69,7 +69,7 @@ export class StripeGateway implements GatewayAdapter {
   }
 
   /** By reference; without one, among the customer's payment intents since shortly before the sending. */
-  async status(account: GatewayAccount, { reference, ...charge }: ChargeRef): Promise<Status> {
+  async status(account: GatewayAccount, { reference, ...charge }: ChargeRef): Promise<GatewayStatus> {
     const { paymentIntents } = this.client(account);
     return this.inquiry(async () => {
       if (reference) return outcomeOf(await paymentIntents.retrieve(reference));
@@ -82,7 +82,7 @@ export class StripeGateway implements GatewayAdapter {
     });
   }
 
-  async capture(account: GatewayAccount, request: Omit<RefundRequest, 'refundId'>): Promise<Outcome> {
+  async capture(account: GatewayAccount, request: Omit<RefundRequest, 'refundId'>): Promise<GatewayOutcome> {
     const { reference, idempotencyKey } = request;
     const amount = toStripe(request.amount, request.currency);
     if (amount === undefined) return notExpressible;
@@ -92,11 +92,11 @@ export class StripeGateway implements GatewayAdapter {
     });
   }
 
-  cancel(account: GatewayAccount, reference: string): Promise<Outcome> {
+  cancel(account: GatewayAccount, reference: string): Promise<GatewayOutcome> {
     return this.attempt(async () => outcomeOf(await this.client(account).paymentIntents.cancel(reference)));
   }
 
-  async refund(account: GatewayAccount, request: RefundRequest): Promise<Outcome> {
+  async refund(account: GatewayAccount, request: RefundRequest): Promise<GatewayOutcome> {
     const { reference, idempotencyKey, refundId } = request;
     const amount = toStripe(request.amount, request.currency);
     if (amount === undefined) return notExpressible;
@@ -108,7 +108,7 @@ export class StripeGateway implements GatewayAdapter {
   }
 
   /** By reference; without one, among the latest refunds of the payment intent. */
-  async refundStatus(account: GatewayAccount, request: RefundRequest, refundReference: string): Promise<Status> {
+  async refundStatus(account: GatewayAccount, request: RefundRequest, refundReference: string): Promise<GatewayStatus> {
     const { refunds } = this.client(account);
     return this.inquiry(async () => {
       if (refundReference) return outcomeOfRefund(await refunds.retrieve(refundReference));
@@ -173,7 +173,7 @@ export class StripeGateway implements GatewayAdapter {
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
     now: number,
-  ): Promise<Fact[] | undefined> {
+  ): Promise<GatewayEvent[] | undefined> {
     const stripe = this.client(account);
     const signature = headers['stripe-signature'] ?? '';
     let event: unknown;
@@ -192,12 +192,12 @@ export class StripeGateway implements GatewayAdapter {
       throw new UnreadableReport('', '', error);
     }
     const { id, type } = (event ?? {}) as { id?: unknown; type?: unknown };
-    const unreadable = (error: unknown) => new UnreadableReport(named(id), named(type), error);
-    return Promise.all(read(event, unreadable).map(fact => this.completed(stripe, fact, unreadable)));
+    const unreadable = (error: unknown) => new UnreadableReport(nameIn(id), nameIn(type), error);
+    return Promise.all(eventsOf(event, unreadable).map(fact => this.completed(stripe, fact, unreadable)));
   }
 
   /** The fact with the method that it names. */
-  private async completed(stripe: Stripe, fact: Read, unreadable: (error: unknown) => Error): Promise<Fact> {
+  private async completed(stripe: Stripe, fact: Read, unreadable: (error: unknown) => Error): Promise<GatewayEvent> {
     if (fact.about !== 'method') return fact;
     const { lacks, ...known } = fact;
     try {
@@ -212,7 +212,7 @@ export class StripeGateway implements GatewayAdapter {
     return savedMethod(await stripe.paymentMethods.retrieve(id));
   }
 
-  private async attempt(run: () => Promise<Outcome>): Promise<Outcome> {
+  private async attempt(run: () => Promise<GatewayOutcome>): Promise<GatewayOutcome> {
     try {
       return await run();
     } catch (error) {
@@ -221,7 +221,7 @@ export class StripeGateway implements GatewayAdapter {
   }
 
   /** An inquiry that is refused, as with a revoked key, says nothing about the charge. */
-  private async inquiry(run: () => Promise<Status>): Promise<Status> {
+  private async inquiry(run: () => Promise<GatewayStatus>): Promise<GatewayStatus> {
     try {
       return await run();
     } catch (error) {
@@ -236,18 +236,18 @@ export class StripeGateway implements GatewayAdapter {
   }
 }
 
-function read(event: unknown, unreadable: (error: unknown) => Error): Read[] {
+function eventsOf(event: unknown, unreadable: (error: unknown) => Error): Read[] {
   try {
-    return factsIn(event);
+    return parseEvents(event);
   } catch (error) {
     throw unreadable(error);
   }
 }
 
 /** A name for the log. */
-const named = (name: unknown): string => (typeof name === 'string' ? name.slice(0, 255) : '');
+const nameIn = (name: unknown): string => (typeof name === 'string' ? name.slice(0, 255) : '');
 
-const notExpressible: Outcome = {
+const notExpressible: GatewayOutcome = {
   is: 'declined',
   kind: 'hard',
   reason: 'amount_not_expressible',

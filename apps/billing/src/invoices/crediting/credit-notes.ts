@@ -4,11 +4,11 @@ import { needsVoidNote } from '../../pricing/credit-note.js';
 import type { LineShare } from '../../pricing/refund.js';
 import { issued, type NoteContext, shareNote, voidNote, withdrawn } from '../domain/credit-note.js';
 import type { Invoice } from '../domain/invoice.js';
-import { subscriptionOf } from '../domain/items.js';
+import { aboutSubscription } from '../domain/items.js';
 import type { Refund } from '../domain/refund.js';
 import { nextNumber } from '../numbers.js';
 import { type Parties, partiesOf } from '../parties.js';
-import { sendStatusOf, settingsOf } from '../settings.js';
+import { invoiceSettingsOf, sendStatusOf } from '../settings.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines, invoices } from '../tables.js';
 import { invoiceAggregate } from '../views.js';
@@ -22,7 +22,7 @@ export async function issueVoidNote(tx: Tx, invoice: InvoiceState): Promise<Invo
     contextOf(tx, { noteReason: 'void', invoiceName: `Cancellation of ${invoice.number}` }),
     partiesOf(tx, invoice),
   ]);
-  return book(tx, invoice, voidNote(invoice, context), parties);
+  return bookNote(tx, invoice, voidNote(invoice, context), parties);
 }
 
 /** The credit note of bank charges that were accepted. */
@@ -35,7 +35,7 @@ export async function issueBankCharges(
     contextOf(tx, { noteReason: 'bank_charges', invoiceName: 'Bank charges' }),
     partiesOf(tx, invoice),
   ]);
-  return book(tx, invoice, shareNote(invoice, shares, context), parties);
+  return bookNote(tx, invoice, shareNote(invoice, shares, context), parties);
 }
 
 /** The credit note of a new refund: it waits for it, without a number. */
@@ -48,7 +48,10 @@ export async function openRefundNote(
   const { refundId, creditNoteId: invoiceId } = refund;
   const name = { noteReason: 'refund', invoiceName: `Refund of ${invoice.number}` } as const;
   const context = { ...(await contextOf(tx, name)), invoiceId, refundId };
-  const note = stateOf(invoice, shareNote(invoice, shares, context), { seller: invoice.seller, buyer: invoice.buyer });
+  const note = noteState(invoice, shareNote(invoice, shares, context), {
+    seller: invoice.seller,
+    buyer: invoice.buyer,
+  });
   save(tx, { ...note, refund });
   return note;
 }
@@ -56,7 +59,7 @@ export async function openRefundNote(
 /** Numbers the credit note of a refund that succeeded. */
 export async function issueRefundNote(tx: Tx, note: InvoiceState, refund: Refund): Promise<InvoiceState> {
   const { merchant, seller, buyer } = await partiesOf(tx, note);
-  const settings = await settingsOf(tx);
+  const settings = await invoiceSettingsOf(tx);
   const numbered = await nextNumber(tx, 'credit_note', merchant);
   const sendStatus = sendStatusOf(settings, numbered.number);
   const finished = { ...issued(note, tx.now), ...numbered, sendStatus, seller, buyer, refund };
@@ -73,7 +76,7 @@ async function contextOf(tx: Tx, named: Pick<NoteContext, 'noteReason' | 'invoic
   return { ...named, id: await tx.nextId(invoices), invoiceId: tx.newId('in_'), refundId: '', now: tx.now };
 }
 
-async function book(
+async function bookNote(
   tx: Tx,
   original: InvoiceState,
   note: Invoice,
@@ -82,16 +85,20 @@ async function book(
   // no e-mail tells of it
   const { unnecessary } = sendStatus;
   const numbered = { ...note, ...(await nextNumber(tx, 'credit_note', merchant)), sendStatus: unnecessary };
-  const state = stateOf(original, numbered, { seller, buyer });
+  const state = noteState(original, numbered, { seller, buyer });
   save(tx, state);
   return state;
 }
 
 /** The lines carry no plans: those are on the invoice that the note refers to. */
-function stateOf(original: InvoiceState, note: Invoice, parties: Pick<InvoiceState, 'seller' | 'buyer'>): InvoiceState {
+function noteState(
+  original: InvoiceState,
+  note: Invoice,
+  parties: Pick<InvoiceState, 'seller' | 'buyer'>,
+): InvoiceState {
   const { merchantId, invoiceId } = note;
   const lines = note.lines.map((line, at) => ({ ...line, merchantId, invoiceId, lineNo: at + 1, plan: null }));
-  const of = { ...subscriptionOf(original), gateway: original.gateway, payment: undefined, original };
+  const of = { ...aboutSubscription(original), gateway: original.gateway, payment: undefined, original };
   return { ...note, ...parties, lines, discount: null, ...of };
 }
 

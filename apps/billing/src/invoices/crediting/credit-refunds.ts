@@ -14,20 +14,24 @@ import { invoiceAggregate, refundAggregate } from '../views.js';
 /** How the money of a refund goes back. */
 export const refundType = { gateway: 1, byHand: 2 } as const;
 
-/** An invoice that a credit note gives back a part of, and what is refundable of it before that. */
-export type Source = Pick<InvoiceState, 'invoiceId' | 'finishTime'> & { refundable: bigint };
+/** An invoice that a credit note credits in part, and what is refundable of it before that. */
+export type RefundableInvoice = Pick<InvoiceState, 'invoiceId' | 'finishTime'> & { refundable: bigint };
 
-export const sourceOf = (invoice: InvoiceState): Source => ({
+export const refundableInvoice = (invoice: InvoiceState): RefundableInvoice => ({
   invoiceId: invoice.invoiceId,
   finishTime: invoice.finishTime,
   refundable: refundable(ledgerOf(invoice, invoice.payment)),
 });
 
 /**
- * Opens refunds for a credit note, of the payments of the invoices that it gives back, the newest first. Returns what does
+ * Opens refunds for a credit note, of the payments of the invoices that it credits, the newest first. Returns what does
  * not fit: that goes to the main account.
  */
-export async function payOut(tx: Tx, note: InvoiceState, sources: readonly Source[]): Promise<bigint> {
+export async function refundCreditNote(
+  tx: Tx,
+  note: InvoiceState,
+  sources: readonly RefundableInvoice[],
+): Promise<bigint> {
   const newestFirst = sources.toSorted((a, b) => b.finishTime - a.finishTime || (a.invoiceId < b.invoiceId ? 1 : -1));
   const { refunds, toMainCredit } = distributeCredit(-note.totalAmount, newestFirst);
   let rest = toMainCredit;
@@ -36,12 +40,12 @@ export async function payOut(tx: Tx, note: InvoiceState, sources: readonly Sourc
     const { paid, refundedToPayments } = ledgerOf(invoice, invoice.payment);
     const toPayments = min(amount, clampToZero(paid - refundedToPayments));
     rest += amount - toPayments;
-    if (toPayments > 0n) await open(tx, invoice, note, toPayments);
+    if (toPayments > 0n) await openRefund(tx, invoice, note, toPayments);
   }
   return rest;
 }
 
-async function open(tx: Tx, invoice: InvoiceState, note: InvoiceState, amount: bigint): Promise<void> {
+async function openRefund(tx: Tx, invoice: InvoiceState, note: InvoiceState, amount: bigint): Promise<void> {
   const { merchantId, invoiceId, subscriptionId, userId, gatewayId, currency, payment } = invoice;
   const refund: Refund = {
     id: await tx.nextId(payments),

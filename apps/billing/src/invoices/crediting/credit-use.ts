@@ -9,10 +9,10 @@ import { promoReturnedBy } from '../domain/items.js';
 
 // Credit that invoices spend, and get back when they end unpaid. Promo credit first, then main credit: the order of locks.
 
-const takingMain: readonly number[] = [bizType.manualInvoice, bizType.subscription];
+const mainCreditPayment: readonly number[] = [bizType.manualInvoice, bizType.subscription];
 
 /** True for invoices that are paid from main credit before their payment is opened. */
-export const paidFromCredit = ({ bizType: type }: Pick<Invoice, 'bizType'>): boolean => takingMain.includes(type);
+const paidFromCredit = ({ bizType: type }: Pick<Invoice, 'bizType'>): boolean => mainCreditPayment.includes(type);
 
 /** Promo credit as a draft takes it. */
 export type PromoUse = Pick<Draft, 'promoAmount' | 'promo'>;
@@ -20,7 +20,7 @@ export type PromoUse = Pick<Draft, 'promoAmount' | 'promo'>;
 export type PromoAccount = Pick<Invoice, 'userId' | 'currency' | 'invoiceId'>;
 
 /** Takes promo credit for a draft, if it was asked for: at most `cap` credits, 0 for no cap. */
-export async function takePromo(
+export async function applyPromo(
   tx: Tx,
   { userId, currency, invoiceId }: PromoAccount,
   lines: readonly LineItem[],
@@ -36,27 +36,27 @@ export async function takePromo(
 }
 
 /** Returns the promo credit of a draft. */
-export const giveBackPromo = (tx: Tx, { userId, currency, invoiceId, promoCredits }: Invoice): Promise<void> =>
+export const restorePromo = (tx: Tx, { userId, currency, invoiceId, promoCredits }: Invoice): Promise<void> =>
   credits.returnPromo(tx, { userId, currency, invoiceId, credits: promoCredits });
 
 /**
  * Main credit for a document that is finished: its balance, less where the rest would fall below `minimum`. 0 for
  * invoices that sell something once.
  */
-export async function takeMain(tx: Tx, invoice: Invoice, minimum: bigint): Promise<bigint> {
+export async function applyMain(tx: Tx, invoice: Invoice, minimum: bigint): Promise<bigint> {
   const { userId, currency, invoiceId, totalAmount } = invoice;
   if (!paidFromCredit(invoice)) return 0n;
   return credits.spendMain(tx, { userId, currency, due: totalAmount, minimum, invoiceId });
 }
 
 /** Returns the promo credits that come back with the credit lines of a document that is paid. */
-export const giveBackPromoOf = (tx: Tx, { userId, currency, invoiceId, lines }: Invoice): Promise<void> =>
+export const restorePromoOf = (tx: Tx, { userId, currency, invoiceId, lines }: Invoice): Promise<void> =>
   credits.returnPromo(tx, { userId, currency, invoiceId, credits: promoReturnedBy({ lines }) });
 
 /** Returns all credit of an invoice that ended unpaid. */
-export async function giveBackCredit(tx: Tx, invoice: Invoice): Promise<void> {
+export async function restoreCredit(tx: Tx, invoice: Invoice): Promise<void> {
   const { userId, currency, invoiceId, partialCreditPaid } = invoice;
-  await giveBackPromo(tx, invoice);
+  await restorePromo(tx, invoice);
   if (partialCreditPaid > 0n) {
     await credits.returnMain(tx, { userId, currency, invoiceId, amount: partialCreditPaid });
   }

@@ -30,48 +30,48 @@ export interface ChargeReport {
 }
 
 /**
- * Meaning of a report. `collect`: the payment succeeds. `surplus`: money that no open payment waits for. `fail`: it was
- * declined. `act`: the user must act. `reserve`: the amount is authorised. `ask`: not final, the gateway is asked again.
- * `resend`: it never arrived. `close`: the charge of an ended payment is over. `mismatch`: the money is none of the payment's,
- * and a person has to look.
+ * Answer to a report. `collect`: the payment succeeds. `overpaid`: money that no open payment waits for. `fail`: it was
+ * declined. `requireAction`: the user must act. `authorise`: the amount is reserved. `poll`: not final, the gateway is asked
+ * again. `retry`: it never arrived. `close`: the charge of an ended payment is over. `mismatch`: the money is none of the
+ * payment's, and a person has to look.
  */
-export type Verdict =
-  | 'nothing'
+export type ChargeAction =
+  | 'ignore'
   | 'collect'
-  | 'surplus'
+  | 'overpaid'
   | 'fail'
-  | 'act'
-  | 'reserve'
-  | 'ask'
-  | 'resend'
+  | 'requireAction'
+  | 'authorise'
+  | 'poll'
+  | 'retry'
   | 'close'
   | 'mismatch';
 
-/** Judges a report. Reports repeat, are late and out of order: one that says nothing new is `nothing`. */
-export function verdictOf(payment: Payment, invoice: Invoice, report: ChargeReport): Verdict {
+/** Judges a report. Reports repeat, are late and out of order: one that says nothing new is `ignore`. */
+export function chargeAction(payment: Payment, invoice: Invoice, report: ChargeReport): ChargeAction {
   const { attempt, outcome } = report;
   if (statesMoney(outcome)) {
-    if (isRepeated(payment, outcome)) return 'nothing';
+    if (isRepeated(payment, outcome)) return 'ignore';
     if (mismatchOf(payment, report, outcome)) return 'mismatch';
   } else if (report.gatewayId !== payment.gatewayId) {
-    return 'nothing';
+    return 'ignore';
   }
-  if (outcome.is === 'succeeded') return verdictOnSuccess(payment, invoice);
+  if (outcome.is === 'succeeded') return actionOnSuccess(payment, invoice);
   // money counts from any sending, anything else only from the last
-  if (attempt !== payment.attempt) return 'nothing';
-  if (payment.status !== 'created') return verdictOnEnded(payment, outcome);
+  if (attempt !== payment.attempt) return 'ignore';
+  if (payment.status !== 'created') return actionOnEnded(payment, outcome);
   switch (outcome.is) {
     case 'declined':
     case 'cancelled':
       return 'fail';
     case 'needsAction':
-      return payment.outcome === 'action' ? 'ask' : 'act';
+      return payment.outcome === 'action' ? 'poll' : 'requireAction';
     case 'authorised':
-      return payment.outcome === 'authorised' && payment.captureId === '' ? 'nothing' : 'reserve';
+      return payment.outcome === 'authorised' && payment.captureId === '' ? 'ignore' : 'authorise';
     case 'absent':
-      return payment.outcome === 'sending' || payment.outcome === 'unknown' ? 'resend' : 'nothing';
+      return payment.outcome === 'sending' || payment.outcome === 'unknown' ? 'retry' : 'ignore';
     case 'unknown':
-      return payment.outcome === 'authorised' && payment.captureId === '' ? 'nothing' : 'ask';
+      return payment.outcome === 'authorised' && payment.captureId === '' ? 'ignore' : 'poll';
   }
 }
 
@@ -98,14 +98,14 @@ export function mismatchOf(
 const isRepeated = (payment: Payment, { is, reference }: ReportedMoney): boolean =>
   is === 'succeeded' && payment.status === 'success' && payment.gatewayPaymentId === reference;
 
-function verdictOnSuccess(payment: Payment, invoice: Invoice): Verdict {
+function actionOnSuccess(payment: Payment, invoice: Invoice): ChargeAction {
   const isAwaited = payment.status === 'created' && invoice.status === 'processing';
-  return isAwaited && invoice.paymentId === payment.paymentId ? 'collect' : 'surplus';
+  return isAwaited && invoice.paymentId === payment.paymentId ? 'collect' : 'overpaid';
 }
 
-function verdictOnEnded(payment: Payment, { is }: ChargeOutcome): Verdict {
-  if (payment.outcome === '' || payment.status === 'success') return 'nothing';
-  return is === 'declined' || is === 'cancelled' || is === 'absent' ? 'close' : 'ask';
+function actionOnEnded(payment: Payment, { is }: ChargeOutcome): ChargeAction {
+  if (payment.outcome === '' || payment.status === 'success') return 'ignore';
+  return is === 'declined' || is === 'cancelled' || is === 'absent' ? 'close' : 'poll';
 }
 
 const limits = { firstSeconds: 60, actionSeconds: 3_600, mostSeconds: 21_600 } as const;
@@ -114,7 +114,7 @@ const limits = { firstSeconds: 60, actionSeconds: 3_600, mostSeconds: 21_600 } a
  * Seconds until the gateway is asked for the outcome again: a minute, then twice as long each time, up to six hours. Users
  * have an hour to act first, unless the payment has ended and its charge is to be released.
  */
-export function askAgainAfter({
+export function pollDelay({
   inquiries,
   outcome,
   status = 'created',
@@ -137,18 +137,18 @@ export const isBusy = (payment: Payment | undefined): boolean =>
 
 /** Throws Rejected `payment_under_way` while the money of a payment may be taken. */
 export function assertDecided(payment: Payment | undefined): void {
-  if (isUndecided(payment)) throw underWay(payment);
+  if (isUndecided(payment)) throw paymentUnderWay(payment);
 }
 
 /** The refusal of what would void a payment that may succeed at any moment. */
-export const underWay = ({ paymentId, invoiceId }: Pick<Payment, 'paymentId' | 'invoiceId'>): Rejected =>
+const paymentUnderWay = ({ paymentId, invoiceId }: Pick<Payment, 'paymentId' | 'invoiceId'>): Rejected =>
   new Rejected(
     'payment_under_way',
     `Payment ${paymentId} of invoice ${invoiceId} is under way: wait for its outcome, and try again`,
   );
 
 /** The idempotency key of a sending, and the sending that a key names. */
-export const chargeKey = ({ paymentId, attempt }: Pick<Payment, 'paymentId' | 'attempt'>): string =>
+export const chargeIdempotencyKey = ({ paymentId, attempt }: Pick<Payment, 'paymentId' | 'attempt'>): string =>
   `${paymentId}-${attempt}`;
 export function sendingOf(key: string): Pick<ChargeReport, 'paymentId' | 'attempt'> | undefined {
   const [, paymentId = '', attempt = ''] = /^(pay_\w+)-(\d{1,9})$/.exec(key) ?? [];

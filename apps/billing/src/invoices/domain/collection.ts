@@ -27,7 +27,7 @@ export function openAnotherPayment<I extends Invoice>(
   { gatewayId, link, ...given }: PaymentDraft & Pick<Payment, 'gatewayId' | 'link'>,
 ): [Payment, I] {
   const opened = openPayment({ ...invoice, paymentId: '', gatewayId, link }, given);
-  const payment = live(invoice, current);
+  const payment = livePayment(invoice, current);
   if (payment === undefined) return opened;
   const { invoiceId } = invoice;
   throw new Rejected(
@@ -76,8 +76,8 @@ export function receiveTransfer<I extends Invoice>(
 export function cancelPayment<I extends Invoice>(payment: Payment, invoice: I, now: number): [Payment, I] {
   assertSameInvoice(payment, invoice);
   assertDecided(payment);
-  const cancelled = payments.markCancelled(payment, now);
-  return [cancelled, invoice.status === 'processing' ? invoices.markCancelled(invoice, now) : invoice];
+  const cancelled = payments.markPaymentCancelled(payment, now);
+  return [cancelled, invoice.status === 'processing' ? invoices.markInvoiceCancelled(invoice, now) : invoice];
 }
 
 /**
@@ -89,10 +89,10 @@ export function voidInvoice<I extends Invoice>(
   current: Payment | undefined,
   now: number,
 ): [Payment | undefined, I] {
-  const cancelled = invoices.markCancelled(invoice, now);
-  const payment = live(invoice, current);
+  const cancelled = invoices.markInvoiceCancelled(invoice, now);
+  const payment = livePayment(invoice, current);
   assertDecided(payment);
-  return [payment && payments.markCancelled(payment, now), cancelled];
+  return [payment && payments.markPaymentCancelled(payment, now), cancelled];
 }
 
 /**
@@ -104,7 +104,7 @@ export function clearPayment<I extends Invoice>(invoice: I, current: Payment | u
   if (current === undefined) throw withoutPayment(invoice, 'clear');
   assertSameInvoice(current, invoice);
   assertDecided(current);
-  return [payments.markCancelled(current, now), cleared];
+  return [payments.markPaymentCancelled(current, now), cleared];
 }
 
 /** The refusal for an open invoice that needs a current payment and has none. */
@@ -121,12 +121,12 @@ export function expireInvoice<I extends Invoice>(
   now: number,
 ): [Payment | undefined, I] {
   const expired = invoices.markExpired(invoice, now);
-  const payment = live(invoice, current);
+  const payment = livePayment(invoice, current);
   return [payment && payments.markFailed(payment, 'The invoice was not paid in time', now), expired];
 }
 
 /** The current payment unless it has failed: an invoice stays open when a charge fails. */
-function live(invoice: Invoice, current: Payment | undefined): Payment | undefined {
+function livePayment(invoice: Invoice, current: Payment | undefined): Payment | undefined {
   if (current === undefined) return undefined;
   assertSameInvoice(current, invoice);
   return current.status === 'failed' ? undefined : current;

@@ -2,14 +2,21 @@ import { machine } from '@recur/kernel';
 import { creditNoteOf, voidNoteOf } from '../../pricing/credit-note.js';
 import type { Composition } from '../../pricing/price.js';
 import type { LineShare } from '../../pricing/refund.js';
-import { type DocumentFacts, type LineFacts, newFacts, newLineFacts, type TaxEntry, taxEntry } from './facts.js';
+import {
+  type DocumentData,
+  type LineData,
+  newDocumentData,
+  newLineData,
+  type TaxEntry,
+  taxEntry,
+} from './document-data.js';
 import { compositionOf, type Invoice, type InvoiceLine } from './invoice.js';
 
 /**
  * Lifecycle of a credit note; its states are those of invoices. That of a refund waits without a number until the refund
  * succeeds, and is cancelled otherwise; others are issued at once.
  */
-export const creditNoteLifecycle = machine({
+const creditNoteLifecycle = machine({
   init: { open: 'processing', book: 'paid' },
   processing: { issue: 'paid', cancel: 'cancelled' },
   paid: {},
@@ -18,7 +25,7 @@ export const creditNoteLifecycle = machine({
 
 /** Identity and occasion of a new credit note. */
 export interface NoteContext extends Pick<Invoice, 'id' | 'invoiceId' | 'invoiceName'> {
-  noteReason: DocumentFacts['noteReason'];
+  noteReason: DocumentData['noteReason'];
   /** The refund that it documents, and which it waits for; '' for none. */
   refundId: string;
   now: number;
@@ -84,8 +91,8 @@ export function voidNote(original: Invoice, context: NoteContext): Invoice {
   return noteOf(original, context, lines, negated.taxes.map(taxEntry), negated.amounts);
 }
 
-type LineOfNote = Omit<InvoiceLine, 'lineId' | 'planId' | 'name' | 'description' | keyof LineFacts> &
-  Pick<LineFacts, 'sourceLineId' | 'category' | 'ratePpm' | 'taxReason'>;
+type LineOfNote = Omit<InvoiceLine, 'lineId' | 'planId' | 'name' | 'description' | keyof LineData> &
+  Pick<LineData, 'sourceLineId' | 'category' | 'ratePpm' | 'taxReason'>;
 
 const noteLine = (
   { invoiceId }: NoteContext,
@@ -93,7 +100,7 @@ const noteLine = (
   source: InvoiceLine | undefined,
   line: LineOfNote,
 ): InvoiceLine => ({
-  ...newLineFacts,
+  ...newLineData,
   lineId: `${invoiceId}_${at + 1}`,
   planId: 0,
   name: source?.name ?? '',
@@ -113,7 +120,7 @@ function noteOf(
   const issued = status === 'paid' ? { finishTime: now, paidTime: now } : { finishTime: 0, paidTime: 0 };
   const pdfLink = original.pdfLink.replace(`/${original.invoiceId}`, `/${invoiceId}`);
   return {
-    ...newFacts,
+    ...newDocumentData,
     ...amounts,
     ...issued,
 
@@ -150,17 +157,27 @@ function noteOf(
 
 /** The credit note of a refund that succeeded. Its number is given by the caller. */
 export function issued<I extends Invoice>(note: I, now: number): I {
-  const status = creditNoteLifecycle.step(stateOf(note), 'issue', 'refund_not_open', `Credit note ${note.invoiceId}`);
+  const status = creditNoteLifecycle.step(
+    refusedState(note),
+    'issue',
+    'refund_not_open',
+    `Credit note ${note.invoiceId}`,
+  );
   return { ...note, status, finishTime: now, paidTime: now, modifyTime: now };
 }
 
 /** The credit note of a refund that failed or was cancelled. */
 export function withdrawn<I extends Invoice>(note: I, now: number): I {
-  const status = creditNoteLifecycle.step(stateOf(note), 'cancel', 'refund_not_open', `Credit note ${note.invoiceId}`);
+  const status = creditNoteLifecycle.step(
+    refusedState(note),
+    'cancel',
+    'refund_not_open',
+    `Credit note ${note.invoiceId}`,
+  );
   return { ...note, status, modifyTime: now };
 }
 
-function stateOf({ invoiceId, status }: Invoice) {
+function refusedState({ invoiceId, status }: Invoice) {
   const state = creditNoteLifecycle.states.find(known => known === status);
   if (!state) throw new Error(`credit note ${invoiceId} is ${status}`);
   return state;

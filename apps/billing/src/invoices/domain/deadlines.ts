@@ -49,5 +49,5 @@ export const daysUntil = (deadline: number, finishTime: number): number =>
   Math.ceil((deadline - finishTime) / DAY_SECONDS);
 
 /** Time of the last notice: a day before the deadline, or the start of the period if that is later. */
-export const lastNoticeTime = (deadline: number, periodStart: number): number =>
+export const reminderTime = (deadline: number, periodStart: number): number =>
   Math.max(deadline - DAY_SECONDS, periodStart);

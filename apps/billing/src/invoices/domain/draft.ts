@@ -1,10 +1,10 @@
 import { type LineAmounts, price, priceWith, requestedRate } from '../../pricing/price.js';
 import { commonPercentage, type TaxRate } from '../../pricing/tax.js';
-import { type LineFacts, newFacts, newLineFacts, taxEntry } from './facts.js';
+import { type LineData, newDocumentData, newLineData, taxEntry } from './document-data.js';
 import { assertDraft, type DraftLine, type Invoice, type InvoiceLine, invoiceLifecycle } from './invoice.js';
 
 /** A line before pricing, with facts that only composed documents have. */
-export interface LineToPrice extends DraftLine, Partial<Pick<LineFacts, 'formula' | 'inputs' | 'sourceLineId'>> {
+export interface LineToPrice extends DraftLine, Partial<Pick<LineData, 'formula' | 'inputs' | 'sourceLineId'>> {
   /** False for a line that a discount does not reduce. */
   discountable?: boolean;
 }
@@ -18,9 +18,9 @@ export interface Draft extends Pick<Invoice, Chosen> {
   promoAmount?: bigint;
   discountAmount?: bigint;
   /** Facts of the promo credit that promoAmount is the value of. */
-  promo?: PromoFacts;
+  promo?: PromoShown;
 }
-type PromoFacts = Pick<Invoice, 'promoApplied' | 'promoCap' | 'promoCredits' | 'promoRate'>;
+type PromoShown = Pick<Invoice, 'promoApplied' | 'promoCap' | 'promoCredits' | 'promoRate'>;
 
 /** Identity, gateway and creation time of a new draft. */
 export interface DraftContext extends Pick<Invoice, 'invoiceId' | 'merchantId' | 'gatewayId'> {
@@ -29,7 +29,7 @@ export interface DraftContext extends Pick<Invoice, 'invoiceId' | 'merchantId' |
 }
 
 /** A new, priced draft. Throws what `price` or, with decided rates, `priceWith` does. */
-export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: DraftContext): Invoice {
+export function newDraft(given: Draft, { invoiceId, merchantId, gatewayId, now }: DraftContext): Invoice {
   const { lines, taxes, amounts } = amountsOf(given);
   // field by field: V8 builds a literal much faster than an object assembled by spreads
   return {
@@ -64,24 +64,24 @@ export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: D
     finishTime: 0,
     paidTime: 0,
     deletedTime: 0,
-    kind: newFacts.kind,
-    noteReason: newFacts.noteReason,
-    counter: newFacts.counter,
-    originalInvoiceId: newFacts.originalInvoiceId,
-    refundId: newFacts.refundId,
+    kind: newDocumentData.kind,
+    noteReason: newDocumentData.noteReason,
+    counter: newDocumentData.counter,
+    originalInvoiceId: newDocumentData.originalInvoiceId,
+    refundId: newDocumentData.refundId,
     taxes: taxes.map(taxEntry),
     promoApplied: given.promo?.promoApplied ?? false,
     promoCap: given.promo?.promoCap ?? 0n,
     promoCredits: given.promo?.promoCredits ?? 0n,
     promoRate: given.promo?.promoRate ?? 0n,
-    promoRefunded: newFacts.promoRefunded,
-    promoCredited: newFacts.promoCredited,
-    partialCreditPaid: newFacts.partialCreditPaid,
-    refundedAmount: newFacts.refundedAmount,
-    refundedToPayments: newFacts.refundedToPayments,
-    surplus: newFacts.surplus,
-    deadline: newFacts.deadline,
-    sendStatus: newFacts.sendStatus,
+    promoRefunded: newDocumentData.promoRefunded,
+    promoCredited: newDocumentData.promoCredited,
+    partialCreditPaid: newDocumentData.partialCreditPaid,
+    refundedAmount: newDocumentData.refundedAmount,
+    refundedToPayments: newDocumentData.refundedToPayments,
+    surplus: newDocumentData.surplus,
+    deadline: newDocumentData.deadline,
+    sendStatus: newDocumentData.sendStatus,
   };
 }
 
@@ -92,7 +92,7 @@ type Edit = Pick<
   Pick<Invoice, 'gatewayId'>;
 
 /** Replaces the content of a draft and reprices it. Throws Rejected `invoice_not_draft`, and what `draft` does. */
-export function edit(invoice: Invoice, given: Edit, now: number): Invoice {
+export function editDraft(invoice: Invoice, given: Edit, now: number): Invoice {
   assertDraft(invoice);
   const { invoiceName, currency, gatewayId, promo, rates } = given;
   const { lines, taxes, amounts } = amountsOf(given);
@@ -125,7 +125,7 @@ function priced(invoiceId: string, { lines, taxBps, rates }: Priced, amounts: re
 }
 
 const pricedLine = (lineId: string, line: LineToPrice, amounts: LineAmounts, rate: TaxRate): InvoiceLine => ({
-  ...newLineFacts,
+  ...newLineData,
   lineId,
   planId: line.planId,
   name: line.name,
@@ -138,9 +138,9 @@ const pricedLine = (lineId: string, line: LineToPrice, amounts: LineAmounts, rat
   tax: amounts.tax,
   amount: amounts.amount,
   originAmount: amounts.originAmount,
-  formula: line.formula ?? newLineFacts.formula,
-  inputs: line.inputs ?? newLineFacts.inputs,
-  sourceLineId: line.sourceLineId ?? newLineFacts.sourceLineId,
+  formula: line.formula ?? newLineData.formula,
+  inputs: line.inputs ?? newLineData.inputs,
+  sourceLineId: line.sourceLineId ?? newLineData.sourceLineId,
   ratePpm: rate.ratePpm,
   category: rate.category,
   taxReason: rate.reason,

@@ -75,7 +75,7 @@ export const isChargedAtFinish = ({ lastTime, nextTime }: Collection, finishTime
 const DELAY_SECONDS = 600;
 
 /** True if the invoice is to be charged now. */
-export const isDue = (collection: Collection, now: number): boolean =>
+export const isAttemptDue = (collection: Collection, now: number): boolean =>
   isTriedNow(collection) || isScheduled(collection.nextTime, now);
 
 /** True if an attempt is due beside the schedule. */
@@ -83,10 +83,11 @@ export const isTriedNow = ({ tryNow, tryMethodId }: Collection): boolean => tryN
 const isScheduled = (nextTime: number, now: number) => nextTime !== 0 && nextTime <= now;
 
 /** True if an automatic attempt from before the deadline was not made yet: it still is, however late. */
-export const isOwed = ({ nextTime }: Collection, deadline: number): boolean => nextTime !== 0 && nextTime < deadline;
+export const isMissedAttempt = ({ nextTime }: Collection, deadline: number): boolean =>
+  nextTime !== 0 && nextTime < deadline;
 
 /** A collection after an attempt, with the deadline after it and whether the attempt was an automatic one. */
-export interface Attempted {
+export interface RecordedAttempt {
   collection: Collection;
   deadline: number;
   automatic: boolean;
@@ -97,7 +98,7 @@ export interface Attempted {
  * customer what the delay took: the whole time after a delayed first attempt, a retry interval after another. One beside
  * the schedule uses up no attempt.
  */
-export function attempted(before: Collection, deadline: number, now: number, methodId: string): Attempted {
+export function recordAttempt(before: Collection, deadline: number, now: number, methodId: string): RecordedAttempt {
   const collection = { ...before, ...notTried, lastTime: now, lastMethodId: methodId, awaitsMethod: false };
   if (!isScheduled(collection.nextTime, now)) return { collection, deadline, automatic: false };
   const { nextTime, retryIntervalSeconds, incompleteExpireSeconds } = collection;
@@ -106,11 +107,11 @@ export function attempted(before: Collection, deadline: number, now: number, met
   const extended = extendedDeadline(deadline, now, isFirst ? incompleteExpireSeconds : retryIntervalSeconds);
   const after = isDelayed ? extended : deadline;
   const made = { ...collection, attempts: collection.attempts + 1 };
-  return { collection: { ...made, nextTime: following(made, after, now) }, deadline: after, automatic: true };
+  return { collection: { ...made, nextTime: nextRetryAt(made, after, now) }, deadline: after, automatic: true };
 }
 
 /** Tries a saved method at once. A hard decline had ended the automatic attempts: these begin again. */
-export function triedWith(collection: Collection, methodId: string, now: number): Collection {
+export function tryMethod(collection: Collection, methodId: string, now: number): Collection {
   const { attempts, maxRetries, retryIntervalSeconds } = collection;
   const beginsAgain = collection.nextTime === 0 && (maxRetries === 0 || attempts <= maxRetries);
   const nextTime = beginsAgain ? now + retryIntervalSeconds : collection.nextTime;
@@ -121,15 +122,15 @@ export function triedWith(collection: Collection, methodId: string, now: number)
  * Passes over an attempt that cannot be made: no usable payment method, or an earlier charge that is not settled. In that
  * case (`isBusy`) a saved method is tried once the earlier charge has failed.
  */
-export function passedOver(before: Collection, deadline: number, now: number, isBusy = false): Collection {
+export function skipAttempt(before: Collection, deadline: number, now: number, isBusy = false): Collection {
   const collection = { ...before, ...notTried };
   const passed = isBusy ? { ...collection, tryMethodId: before.tryMethodId } : collection;
   if (!isScheduled(collection.nextTime, now)) return passed;
-  return { ...passed, nextTime: following(passed, deadline, now) };
+  return { ...passed, nextTime: nextRetryAt(passed, deadline, now) };
 }
 
 /** Time of the automatic attempt after the one at nextTime; 0 if there is none left. */
-function following(
+function nextRetryAt(
   { nextTime, attempts, retryIntervalSeconds, maxRetries }: Collection,
   deadline: number,
   now: number,

@@ -1,10 +1,10 @@
 import { type ErrorSlug, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
 import type { Composition, InvoiceAmounts, LineAmounts, LineItem } from '../../pricing/price.js';
 import { termDeadline } from './deadlines.js';
-import { type DocumentFacts, type LineFacts, netOf } from './facts.js';
+import { type DocumentData, type LineData, netOf } from './document-data.js';
 
 /** Money in minor units of `currency`; times in unix seconds, 0 for what has not happened. */
-export interface Invoice extends InvoiceAmounts, DocumentFacts {
+export interface Invoice extends InvoiceAmounts, DocumentData {
   /** Integer id, unique in billing. The API identifies invoices by `invoiceId` (`in_…`). */
   id: number;
   invoiceId: string;
@@ -43,7 +43,7 @@ export interface Invoice extends InvoiceAmounts, DocumentFacts {
   deletedTime: number;
 }
 
-export interface InvoiceLine extends DraftLine, LineAmounts, LineFacts {
+export interface InvoiceLine extends DraftLine, LineAmounts, LineData {
   /** `<invoiceId>_<position>`, positions from 1. */
   lineId: string;
 }
@@ -63,18 +63,20 @@ export interface Finish
 }
 
 /** Amount of the payment: the total, less main credit spent. */
-export const dueOf = ({ totalAmount, partialCreditPaid }: Pick<Invoice, 'totalAmount' | 'partialCreditPaid'>): bigint =>
-  totalAmount - partialCreditPaid;
+export const amountDue = ({
+  totalAmount,
+  partialCreditPaid,
+}: Pick<Invoice, 'totalAmount' | 'partialCreditPaid'>): bigint => totalAmount - partialCreditPaid;
 
 /**
  * Opens a draft for payment under its number. An invoice with nothing due is paid at once, without gateway, link or payment.
  * Throws Rejected `invoice_not_draft`; `invalid_parameters` for /gatewayId if a gateway is needed and is 0.
  */
-export function finish<I extends Invoice>(
+export function finishInvoice<I extends Invoice>(
   invoice: I,
   { number, gatewayId, link, pdfLink, documentKey, daysUntilDue, now }: Finish,
 ): I {
-  const status = step(invoice, 'finish', 'invoice_not_draft');
+  const status = nextInvoiceStatus(invoice, 'finish', 'invoice_not_draft');
   const finished: I = {
     ...invoice,
     status,
@@ -86,8 +88,8 @@ export function finish<I extends Invoice>(
     finishTime: now,
     modifyTime: now,
   };
-  if (dueOf(invoice) === 0n) {
-    return { ...finished, status: step(invoice, 'settle', 'invoice_not_draft'), paidTime: now };
+  if (amountDue(invoice) === 0n) {
+    return { ...finished, status: nextInvoiceStatus(invoice, 'settle', 'invoice_not_draft'), paidTime: now };
   }
   if (gatewayId === 0) throw invalid('/gatewayId', 'An invoice needs a gateway to be finished: set one up, or name it');
   return { ...finished, link };
@@ -95,17 +97,17 @@ export function finish<I extends Invoice>(
 
 /** Marks an open invoice as paid. Throws Rejected `invoice_not_open`. */
 export function markPaid<I extends Invoice>(invoice: I, now: number): I {
-  return { ...invoice, status: step(invoice, 'pay', 'invoice_not_open'), paidTime: now, modifyTime: now };
+  return { ...invoice, status: nextInvoiceStatus(invoice, 'pay', 'invoice_not_open'), paidTime: now, modifyTime: now };
 }
 
 /** Marks a paid invoice as reversed: its whole payment was taken back by the bank. Throws Rejected `invoice_not_refundable`. */
 export function markReversed<I extends Invoice>(invoice: I, now: number): I {
-  return { ...invoice, status: step(invoice, 'reverse', 'invoice_not_refundable'), modifyTime: now };
+  return { ...invoice, status: nextInvoiceStatus(invoice, 'reverse', 'invoice_not_refundable'), modifyTime: now };
 }
 
 /** Marks an open invoice as cancelled. Throws Rejected `invoice_not_open`. */
-export function markCancelled<I extends Invoice>(invoice: I, now: number): I {
-  return { ...invoice, status: step(invoice, 'cancel', 'invoice_not_open'), modifyTime: now };
+export function markInvoiceCancelled<I extends Invoice>(invoice: I, now: number): I {
+  return { ...invoice, status: nextInvoiceStatus(invoice, 'cancel', 'invoice_not_open'), modifyTime: now };
 }
 
 /**
@@ -117,20 +119,20 @@ export function attachPayment<I extends Invoice>(
   { paymentId, gatewayId, link }: Pick<Invoice, 'paymentId' | 'gatewayId' | 'link'>,
   now: number,
 ): I {
-  const status = step(invoice, 'collect', 'invoice_not_open');
+  const status = nextInvoiceStatus(invoice, 'collect', 'invoice_not_open');
   if (invoice.paymentId !== '') throw new Error(`invoice ${invoice.invoiceId} has payment ${invoice.paymentId}`);
   return { ...invoice, status, paymentId, gatewayId, link, modifyTime: now };
 }
 
 /** Detaches the current payment from an open invoice, which stays payable. Throws Rejected `invoice_not_open`. */
 export function detachPayment<I extends Invoice>(invoice: I, now: number): I {
-  const status = step(invoice, 'clear', 'invoice_not_open');
+  const status = nextInvoiceStatus(invoice, 'clear', 'invoice_not_open');
   return { ...invoice, status, paymentId: '', link: '', modifyTime: now };
 }
 
 /** Fails an open invoice after its term. Throws Error before that, Rejected `invoice_not_open` if it is not open. */
 export function markExpired<I extends Invoice>(invoice: I, now: number): I {
-  const status = step(invoice, 'expire', 'invoice_not_open');
+  const status = nextInvoiceStatus(invoice, 'expire', 'invoice_not_open');
   const deadline = invoice.deadline || termDeadline(invoice);
   if (now < deadline) throw new Error(`invoice ${invoice.invoiceId} is payable until ${deadline}`);
   return { ...invoice, status, modifyTime: now };
@@ -138,26 +140,31 @@ export function markExpired<I extends Invoice>(invoice: I, now: number): I {
 
 /** Deletes a draft; a deleted draft allows no further move. Throws Rejected `invoice_not_draft`. */
 export function deleteDraft<I extends Invoice>(invoice: I, now: number): I {
-  return { ...invoice, status: step(invoice, 'delete', 'invoice_not_draft'), deletedTime: now, modifyTime: now };
+  return {
+    ...invoice,
+    status: nextInvoiceStatus(invoice, 'delete', 'invoice_not_draft'),
+    deletedTime: now,
+    modifyTime: now,
+  };
 }
 
 /** Throws Rejected `invoice_not_draft` unless the invoice may be edited. */
 export function assertDraft(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
-  step(invoice, 'edit', 'invoice_not_draft');
+  nextInvoiceStatus(invoice, 'edit', 'invoice_not_draft');
 }
 
 /** Throws Rejected `invoice_not_draft` unless the invoice may be finished. */
 export function assertFinishable(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
-  step(invoice, 'finish', 'invoice_not_draft');
+  nextInvoiceStatus(invoice, 'finish', 'invoice_not_draft');
 }
 
 /** Throws Rejected `invoice_not_open` unless the invoice is awaiting payment. */
 export function assertOpen(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
-  step(invoice, 'pay', 'invoice_not_open');
+  nextInvoiceStatus(invoice, 'pay', 'invoice_not_open');
 }
 
 /** The status after the move; a deleted invoice allows none. */
-function step(
+function nextInvoiceStatus(
   invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>,
   move: InvoiceMove,
   slug: ErrorSlug,
@@ -188,7 +195,7 @@ export const invoiceLifecycle = machine({
 export type InvoiceStatus = StateOf<typeof invoiceLifecycle>;
 export type InvoiceMove = (typeof invoiceLifecycle.moves)[number];
 
-/** A stored document as it was composed. */
+/** A stored document as it was calculated. */
 export function compositionOf(invoice: Invoice): Composition {
   const { promoAmount, discountAmount, taxAmount, totalAmountExcludingTax, totalAmount, originAmount } = invoice;
   return {
@@ -200,7 +207,7 @@ export function compositionOf(invoice: Invoice): Composition {
       amount: line.amount,
       originAmount: line.originAmount,
       net: netOf(line),
-      rate: rateOf(invoice, line),
+      rate: statedRate(invoice, line),
     })),
     taxes: invoice.taxes.map(group => ({ ...group, net: BigInt(group.net), tax: BigInt(group.tax), components: [] })),
     amounts: { promoAmount, discountAmount, taxAmount, totalAmountExcludingTax, totalAmount, originAmount },
@@ -209,7 +216,7 @@ export function compositionOf(invoice: Invoice): Composition {
   };
 }
 
-export function rateOf({ taxes }: Pick<Invoice, 'taxes'>, { category, ratePpm, taxReason: reason }: InvoiceLine) {
+export function statedRate({ taxes }: Pick<Invoice, 'taxes'>, { category, ratePpm, taxReason: reason }: InvoiceLine) {
   const group = taxes.find(entry => entry.category === category && entry.ratePpm === ratePpm);
   return { category, ratePpm, jurisdiction: group?.jurisdiction ?? '', source: group?.source ?? '', reason };
 }

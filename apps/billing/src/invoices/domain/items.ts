@@ -1,14 +1,14 @@
 import type { Plan, PlanSnapshot } from '@recur/contracts';
 import { ratio } from '@recur/kernel';
-import type { Operation, Settings } from '../../discounts/domain/discount.js';
+import type { DiscountSettings, Operation } from '../../discounts/domain/discount.js';
 import type { DiscountTerms, ItemChange, LineKind } from '../../pricing/discount.js';
 import type { Derivation } from '../../pricing/explain.js';
-import type { Stretch } from '../../pricing/proration.js';
+import type { ServicePeriod } from '../../pricing/proration.js';
 import type { TaxRate } from '../../pricing/tax.js';
 import type { InvoiceLine } from './invoice.js';
 
-/** Line of an earlier invoice that a credit line gives back, with what it takes to do so. */
-export interface SourceLine {
+/** Line of an earlier invoice that a credit line credits, with what it takes to do so. */
+export interface CreditedSource {
   invoiceId: string;
   lineId: string;
   /** A credit is taxed as its source was. */
@@ -17,8 +17,8 @@ export interface SourceLine {
   promoCredits: bigint;
 }
 
-/** Item that a bill sells, or gives back. */
-export interface BillItem {
+/** Item that an invoice sells, or credits. */
+export interface InvoiceItem {
   /** `plan`, `addon:<planId>` or `usage:<metricId>`. */
   key: string;
   kind: LineKind;
@@ -29,19 +29,19 @@ export interface BillItem {
   unitAmount: bigint;
   quantity: number;
   /** The time that it sells; null for none. Usage is taxed at its last second. */
-  stretch: Stretch | null;
+  period: ServicePeriod | null;
   /** How a prorated or metered amount came about. */
   derivation?: Derivation;
-  source?: SourceLine;
+  source?: CreditedSource;
   metricCharge?: InvoiceLine['metricCharge'];
 }
 
 /**
- * The discount of a bill: a code at its submit, or the one that the subscription is bound to. `shares` are those of the
+ * The discount of an invoice: a code at its submit, or the one that the subscription is bound to. `bases` are those of the
  * periods of a change, where a fixed amount that recurs applies in part.
  */
-export type BillDiscount =
-  | { is: 'code'; code: string; operation: Operation; shares?: readonly ItemChange[] }
+export type InvoiceDiscount =
+  | { is: 'code'; code: string; operation: Operation; bases?: readonly ItemChange[] }
   /** Bound to the subscription and reduces its cycle invoices. The cycle of an invoice that this one `replaces` is free. */
   | { is: 'bound'; discountId: number; code: string; replaces?: string }
   /** A one-time code whose use was reserved, waiting for the first invoice that it can reduce. */
@@ -51,25 +51,25 @@ export type BillDiscount =
   /** Given with the request, and from then on bound to the subscription. */
   | {
       is: 'external';
-      settings: Partial<Settings>;
+      settings: Partial<DiscountSettings>;
       terms: DiscountTerms;
       recurring: boolean;
-      shares?: readonly ItemChange[];
+      bases?: readonly ItemChange[];
     };
 
-/** The input of the composer: everything that an invoice of a subscription depends on but the facts of its parties. */
-export interface Bill {
+/** The input of calculateInvoice: everything that an invoice of a subscription depends on but the facts of its parties. */
+export interface InvoiceInput {
   subscriptionId: string;
   /** 0 for a user who is not known yet, in a preview. */
   userId: number;
   currency: string;
-  reason: BillReason;
+  reason: BillingReason;
   /** Name of the invoice, such as SubscriptionCycle. */
   name: string;
   /** The period that it bills. `kind` is '' where it is not the invoice of a period. */
-  period: Stretch & { kind: string; seq?: number };
-  items: readonly BillItem[];
-  discount?: BillDiscount;
+  period: ServicePeriod & { kind: string; seq?: number };
+  items: readonly InvoiceItem[];
+  discount?: InvoiceDiscount;
   /** Promo credit as it is asked for: absent means as the config says. `cap` is in credits, 0 for none. */
   promo?: { apply?: boolean; cap: number };
   /** Percentage that an API key stated; 0 for none. */
@@ -87,7 +87,7 @@ export interface Bill {
 }
 
 /** Occasion of an invoice of a subscription. */
-export type BillReason =
+export type BillingReason =
   | 'create'
   | 'trialStep'
   | 'cycle'
@@ -99,10 +99,10 @@ export type BillReason =
   | 'usage';
 
 /** Facts of an invoice that bills a subscription. */
-export interface SubscriptionFacts {
+export interface InvoicedPeriod {
   /** '' for an invoice of no subscription. */
   subscriptionId: string;
-  billReason: BillReason | '';
+  billReason: BillingReason | '';
   /** Kind of the period that it is the invoice of: a period has at most one that is alive. '' for one of no period. */
   periodKind: string;
   /** Counts the invoices that were made for the same period, from 1. */
@@ -111,10 +111,10 @@ export interface SubscriptionFacts {
   periodStart: number;
   periodEnd: number;
   /** The subscription as it was when the invoice was made. */
-  billed: BilledSubscription | null;
+  billed: SubscriptionSnapshot | null;
 }
 
-export interface BilledSubscription {
+export interface SubscriptionSnapshot {
   planSnapshot: PlanSnapshot;
   billingCycleAnchor: number;
   trialEnd: number;
@@ -125,7 +125,7 @@ export interface BilledSubscription {
   countryCode?: string;
 }
 
-export const withoutSubscription: SubscriptionFacts = {
+export const withoutSubscription: InvoicedPeriod = {
   subscriptionId: '',
   billReason: '',
   periodKind: '',
@@ -136,7 +136,7 @@ export const withoutSubscription: SubscriptionFacts = {
 };
 
 /** The facts of a document about an invoice: it belongs to the subscription, and is not the invoice of a period. */
-export const subscriptionOf = (original: SubscriptionFacts): SubscriptionFacts => {
+export const aboutSubscription = (original: InvoicedPeriod): InvoicedPeriod => {
   const { subscriptionId, periodStart, periodEnd, billed } = original;
   return { ...withoutSubscription, subscriptionId, periodStart, periodEnd, billed };
 };
@@ -145,7 +145,7 @@ export const subscriptionOf = (original: SubscriptionFacts): SubscriptionFacts =
  * A line of a paid document that sells time of a subscription and is in force: the only source of a credit. Money in
  * minor units.
  */
-export interface SoldLine {
+export interface CreditableLine {
   lineId: string;
   invoiceId: string;
   /** `plan` or `addon:<planId>`. */
@@ -156,8 +156,8 @@ export interface SoldLine {
   /** Price of the item for a full period. */
   unitAmount: bigint;
   quantity: number;
-  stretch: Stretch;
-  /** After discount and promo credit, before tax; and what was given back of it in any way. */
+  period: ServicePeriod;
+  /** After discount and promo credit, before tax; and what was credited of it in any way. */
   net: bigint;
   creditedNet: bigint;
   /** Share of the discount. */
@@ -169,7 +169,11 @@ export interface SoldLine {
 }
 
 /** Promo credits that come back with the unused part of a line, floored. */
-export const promoBack = ({ promo }: Pick<SoldLine, 'promo'>, unusedSeconds: bigint, seconds: bigint): bigint =>
+export const promoCreditsBack = (
+  { promo }: Pick<CreditableLine, 'promo'>,
+  unusedSeconds: bigint,
+  seconds: bigint,
+): bigint =>
   promo.total === 0n ? 0n : ratio(promo.credits * promo.share, unusedSeconds, promo.total * seconds, 'floor');
 
 interface CreditLine {
@@ -178,8 +182,8 @@ interface CreditLine {
 }
 
 /** Promo credits that come back with a credit line. */
-export const promoOf = ({ inputs }: Pick<CreditLine, 'inputs'>): bigint => BigInt(inputs?.promoCredits ?? 0);
+export const creditedPromo = ({ inputs }: Pick<CreditLine, 'inputs'>): bigint => BigInt(inputs?.promoCredits ?? 0);
 
 /** Promo credits that come back with the credit lines of a document. */
 export const promoReturnedBy = ({ lines }: { lines: readonly CreditLine[] }): bigint =>
-  lines.reduce((total, line) => total + (line.sourceLineId === '' ? 0n : promoOf(line)), 0n);
+  lines.reduce((total, line) => total + (line.sourceLineId === '' ? 0n : creditedPromo(line)), 0n);

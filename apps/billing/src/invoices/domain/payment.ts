@@ -1,5 +1,5 @@
 import { machine, type StateOf } from '@recur/kernel';
-import { dueOf, type Invoice } from './invoice.js';
+import { amountDue, type Invoice } from './invoice.js';
 
 /** Lifecycle of a payment. A gateway may report success for a charge that it first declined; `cancelled` is final. */
 export const paymentLifecycle = machine({
@@ -111,7 +111,7 @@ export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
   const { paymentId, id = 0, externalPaymentId = '', countryCode = '', checkout = null, now } = given;
   const { automatic = false, manualCapture = false } = given;
   const { merchantId, invoiceId, subscriptionId, userId, gatewayId, currency, link } = invoice;
-  const totalAmount = dueOf(invoice);
+  const totalAmount = amountDue(invoice);
   return {
     paymentId,
     id,
@@ -161,21 +161,21 @@ export interface Success extends Pick<Payment, 'gatewayPaymentId'> {
 
 /** Marks a payment as collected. Throws Rejected `payment_not_open`. */
 export function markSucceeded(payment: Payment, { gatewayPaymentId, reason = '', amount, now }: Success): Payment {
-  const status = step(payment, 'succeed');
+  const status = nextPaymentStatus(payment, 'succeed');
   const paymentAmount = amount ?? payment.totalAmount;
   return { ...payment, status, paymentAmount, gatewayPaymentId, reason, paidTime: now, modifyTime: now };
 }
 
 /** Marks an open payment as failed. Throws Rejected `payment_not_open`. */
 export function markFailed(payment: Payment, reason: string, now: number): Payment {
-  return { ...payment, status: step(payment, 'fail'), reason, modifyTime: now };
+  return { ...payment, status: nextPaymentStatus(payment, 'fail'), reason, modifyTime: now };
 }
 
 /** Marks an open payment as cancelled. Throws Rejected `payment_not_open`. */
-export function markCancelled(payment: Payment, now: number): Payment {
-  return { ...payment, status: step(payment, 'cancel'), cancelTime: now, modifyTime: now };
+export function markPaymentCancelled(payment: Payment, now: number): Payment {
+  return { ...payment, status: nextPaymentStatus(payment, 'cancel'), cancelTime: now, modifyTime: now };
 }
 
-function step(payment: Payment, move: PaymentMove): PaymentStatus {
+function nextPaymentStatus(payment: Payment, move: PaymentMove): PaymentStatus {
   return paymentLifecycle.step(payment.status, move, 'payment_not_open', `Payment ${payment.paymentId}`);
 }

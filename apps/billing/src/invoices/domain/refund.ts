@@ -1,6 +1,6 @@
 import { machine, Rejected, type StateOf } from '@recur/kernel';
 import { creditLine, type LineShare, type RefundLedger, type RefundLine } from '../../pricing/refund.js';
-import { netOf } from './facts.js';
+import { netOf } from './document-data.js';
 import type { Invoice, InvoiceLine } from './invoice.js';
 import type { Payment } from './payment.js';
 
@@ -62,7 +62,7 @@ export interface Refund {
 }
 
 /** The refund after a move. Throws Rejected `refund_not_open`. */
-export function moved(refund: Refund, move: RefundMove, explanation: string, now: number): Refund {
+export function movedRefund(refund: Refund, move: RefundMove, explanation: string, now: number): Refund {
   const status = refundLifecycle.step(refund.status, move, 'refund_not_open', `Refund ${refund.refundId}`);
   const refundTime = move === 'succeed' ? now : refund.refundTime;
   return { ...refund, status, explanation: explanation || refund.explanation, refundTime, modifyTime: now };
@@ -144,7 +144,7 @@ export function withWaived<I extends Invoice>(invoice: I, shares: readonly LineS
   return { ...invoice, lines };
 }
 
-/** Amounts that a credit line of a later document gives back of a line: positive amounts. */
+/** Amounts that a credit line of a later document credits of a line: positive amounts. */
 export interface CreditedShare {
   lineId: string;
   net: bigint;

@@ -14,28 +14,28 @@ import {
   isDiscountable,
   type Refused,
 } from '../../pricing/discount.js';
-import { type Composition, compose as composed } from '../../pricing/price.js';
+import { type Composition, priceLines } from '../../pricing/price.js';
 import type { TaxRate } from '../../pricing/tax.js';
-import { rateOf, type TaxFacts, taxFacts } from '../../tax/decide.js';
+import { decideRate, loadTaxContext, type TaxContext } from '../../tax/decide.js';
 import { type TaxDecision, taxPoint } from '../../tax/domain/decision.js';
-import { newFacts, newLineFacts, taxEntry } from '../domain/facts.js';
-import type { Bill, BillItem } from '../domain/items.js';
+import { newDocumentData, newLineData, taxEntry } from '../domain/document-data.js';
+import type { InvoiceInput, InvoiceItem } from '../domain/items.js';
 import type { InvoiceState } from '../state.js';
 import type { LineRow } from '../tables.js';
 import { paidSubscriptionInvoices } from './discount-preview.js';
 
-/** The parties of a bill, as far as its amounts depend on them. */
-export interface BillParties {
+/** The parties of an invoice, as far as its amounts depend on them. */
+export interface InvoiceParties {
   sellerCountryCode: string;
   gateway: Gateway | undefined;
 }
 
-/** A bill with its amounts. Composing and making share it, so a preview is the invoice that would be made. */
-export interface Composed {
-  bill: Bill;
+/** An invoice with its amounts. Previews and issuing share it, so a preview is the invoice that would be made. */
+export interface CalculatedInvoice {
+  input: InvoiceInput;
   gateway: Gateway | undefined;
   rates: readonly (TaxRate | TaxDecision)[];
-  tax: TaxFacts;
+  tax: TaxContext;
   composition: Composition;
   discount: { code: string; terms: DiscountTerms; discountId: number; recurring: boolean } | undefined;
   /** Why the code cannot be used; undefined if it can, or there is none. */
@@ -47,52 +47,56 @@ export interface Composed {
 }
 
 /**
- * Composes a bill: tax rates, discount and promo credit of the present, and the amounts. Nothing is locked. In a
+ * Calculates an invoice: tax rates, discount and promo credit of the present, and the amounts. Nothing is locked. In a
  * transaction, a product that is not known is asked of catalog: throws Stale.
  */
-export async function compose(reader: Reader | Tx, bill: Bill, parties: BillParties): Promise<Composed> {
-  const { userId, vatNumber, countryCode } = bill;
+export async function calculateInvoice(
+  reader: Reader | Tx,
+  input: InvoiceInput,
+  parties: InvoiceParties,
+): Promise<CalculatedInvoice> {
+  const { userId, vatNumber, countryCode } = input;
   const buyer = { ...(vatNumber && { vatNumber }), ...(countryCode && { vatCountryCode: countryCode }) };
-  const plans = bill.items.map(({ plan }) => plan ?? bill.mainPlan);
+  const plans = input.items.map(({ plan }) => plan ?? input.mainPlan);
   const [tax, products, discount] = await Promise.all([
-    taxFacts(reader, { userId, sellerCountryCode: parties.sellerCountryCode, ...buyer }),
+    loadTaxContext(reader, { userId, sellerCountryCode: parties.sellerCountryCode, ...buyer }),
     productsOf(reader, plans),
-    discountOf(reader, bill),
+    evaluateDiscount(reader, input),
   ]);
   // only US sales tax depends on products; a new one may not have arrived yet
-  const isNew = bill.reason === 'create' && tax.buyer.countryCode === 'US';
+  const isNew = input.reason === 'create' && tax.buyer.countryCode === 'US';
   if (isNew && 'stale' in reader) assertProducts(reader, plans, products);
   const granted = 'problem' in discount ? undefined : discount.granted;
-  const promo = await promoOf(reader, bill, granted !== undefined);
+  const promo = await promoTerms(reader, input, granted !== undefined);
   const refused = 'problem' in discount ? discount : undefined;
-  return composedOf(bill, { tax, products, gateway: parties.gateway, discount: granted, refused, promo });
+  return calculatedFrom(input, { tax, products, gateway: parties.gateway, discount: granted, refused, promo });
 }
 
-/** Everything beside a bill that its amounts depend on. */
-export interface BillFacts extends Pick<Composed, 'tax' | 'gateway' | 'discount' | 'refused' | 'promo'> {
+/** Everything beside an invoice that its amounts depend on. */
+export interface InvoiceProducts extends Pick<CalculatedInvoice, 'tax' | 'gateway' | 'discount' | 'refused' | 'promo'> {
   products: Products;
 }
 
-/** Composes a bill of facts, which is all that an invoice is made of: pure. */
-export function composedOf(bill: Bill, { products, ...facts }: BillFacts): Composed {
+/** Calculates an invoice of what is known, which is all that an invoice is made of: pure. */
+export function calculatedFrom(input: InvoiceInput, { products, ...facts }: InvoiceProducts): CalculatedInvoice {
   const { tax, gateway, discount, promo } = facts;
-  const rates = bill.items.map(item => taxRate({ tax, products }, bill, item, gateway));
-  return { ...facts, bill, rates, ...amounts(bill, rates, discount?.terms, promo) };
+  const rates = input.items.map(item => taxRate({ tax, products }, input, item, gateway));
+  return { ...facts, input, rates, ...itemAmounts(input, rates, discount?.terms, promo) };
 }
 
-/** The same bill with other promo credit: that which was found when the account was locked. */
-export const withPromo = (composed: Composed, promo: PromoTerms | undefined): Composed => ({
-  ...composed,
+/** The same invoice with other promo credit: that which was found when the account was locked. */
+export const withPromo = (calculated: CalculatedInvoice, promo: PromoTerms | undefined): CalculatedInvoice => ({
+  ...calculated,
   promo,
-  ...amounts(composed.bill, composed.rates, composed.discount?.terms, promo),
+  ...itemAmounts(calculated.input, calculated.rates, calculated.discount?.terms, promo),
 });
 
-function amounts(
-  { items, reason }: Bill,
+function itemAmounts(
+  { items, reason }: InvoiceInput,
   rates: readonly TaxRate[],
   discount: DiscountTerms | undefined,
   promo: PromoTerms | undefined,
-): Pick<Composed, 'composition' | 'promoBase'> {
+): Pick<CalculatedInvoice, 'composition' | 'promoBase'> {
   const lines = items.map(({ unitAmount, quantity, kind }, at) => ({
     unitAmountExcludingTax: unitAmount,
     quantity,
@@ -100,24 +104,24 @@ function amounts(
     // an add-on that is sold once is reduced by the terms of its own request only
     discountable: isDiscountable(kind) || reason === 'onetime',
   }));
-  const composition = composed(lines, { ...(discount && { discount }), ...(promo && { promo }) });
+  const composition = priceLines(lines, { ...(discount && { discount }), ...(promo && { promo }) });
   const net = sum(composition.lines.map(line => line.amountExcludingTax - line.discountAmount));
   return { composition, promoBase: net > 0n ? net : 0n };
 }
 
 function taxRate(
-  { tax, products }: { tax: TaxFacts; products: Products },
-  bill: Bill,
-  item: BillItem,
+  { tax, products }: { tax: TaxContext; products: Products },
+  input: InvoiceInput,
+  item: InvoiceItem,
   gateway: Gateway | undefined,
 ): TaxRate | TaxDecision {
   if (item.source) return item.source.rate;
-  const { taxPercentage, moment, mainPlan } = bill;
+  const { taxPercentage, moment, mainPlan } = input;
   const plan = item.plan ?? mainPlan;
   const isUsage = item.kind === 'metered' || item.kind === 'lateUsage';
-  const usage = isUsage && item.stretch ? { usagePeriodEnd: item.stretch.end } : {};
+  const usage = isUsage && item.period ? { usagePeriodEnd: item.period.end } : {};
   const requested = { taxPercentage, command: 'subscription', byApiKey: true } as const;
-  return rateOf(tax, {
+  return decideRate(tax, {
     ...(taxPercentage > 0 && { requested }),
     gatewayName: gateway?.gatewayName ?? '',
     plan: plan.usVATConfig,
@@ -126,33 +130,36 @@ function taxRate(
   });
 }
 
-type Judged = { granted: Composed['discount'] } | Refused;
+type EvaluatedDiscount = { granted: CalculatedInvoice['discount'] } | Refused;
 
-async function discountOf(reader: Reader, bill: Bill): Promise<Judged> {
-  const { discount, subscriptionId, userId, currency, moment, mainPlan: plan } = bill;
+async function evaluateDiscount(reader: Reader, input: InvoiceInput): Promise<EvaluatedDiscount> {
+  const { discount, subscriptionId, userId, currency, moment, mainPlan: plan } = input;
   if (!discount) return { granted: undefined };
   if (discount.is === 'terms' || discount.is === 'external') {
     const external = discount.is === 'external';
     const code = external ? '' : discount.code;
     const given = { code, terms: discount.terms, discountId: 0, recurring: external && discount.recurring };
-    return { granted: external ? inPart(given, discount.shares) : given };
+    return { granted: external ? inPart(given, discount.bases) : given };
   }
   if (discount.is === 'bound') return { granted: await discounts.nextCycle(reader, { ...discount, subscriptionId }) };
-  if (discount.is === 'waiting') return { granted: await discounts.waiting(reader, discount) };
+  if (discount.is === 'waiting') return { granted: await discounts.reservedUse(reader, discount) };
   const { code, operation } = discount;
   const paidInvoices = await paidSubscriptionInvoices(reader, userId);
   const submit = { code, userId, plan, currency, moment, operation, paidInvoices, subscriptionId };
   const judged = await discounts.check(reader, submit);
-  return 'problem' in judged ? judged : { granted: inPart(judged, discount.shares) };
+  return 'problem' in judged ? judged : { granted: inPart(judged, discount.bases) };
 }
 
 /** A recurring discount as it applies to the charge lines of a change. */
-const inPart = <D extends NonNullable<Composed['discount']>>(granted: D, shares: readonly ItemChange[] = []): D =>
-  granted.recurring && shares.length > 0 ? { ...granted, terms: discountOfChanges(granted.terms, shares) } : granted;
+const inPart = <D extends NonNullable<CalculatedInvoice['discount']>>(
+  granted: D,
+  bases: readonly ItemChange[] = [],
+): D =>
+  granted.recurring && bases.length > 0 ? { ...granted, terms: discountOfChanges(granted.terms, bases) } : granted;
 
 /** Promo credit where it is asked for: at a submit by the request, in the cycle by the config. */
-async function promoOf(reader: Reader, bill: Bill, discounted: boolean): Promise<PromoTerms | undefined> {
-  const { userId, currency, promo, reason } = bill;
+async function promoTerms(reader: Reader, input: InvoiceInput, discounted: boolean): Promise<PromoTerms | undefined> {
+  const { userId, currency, promo, reason } = input;
   if (userId === 0) return undefined;
   const { balance, terms } = await credits.balanceOf(reader, { userId, currency, type: 'promo' });
   const inCycle = reason === 'cycle' || reason === 'trialStep' || reason === 'last' || reason === 'usage';
@@ -172,14 +179,14 @@ export interface DocumentContext {
   now: number;
 }
 
-/** The document of a composed bill: a draft of an invoice, or of a credit note where its total is negative. */
-export function documentOf(composed: Composed, context: DocumentContext): InvoiceState {
-  const { bill, composition, gateway, promo } = composed;
+/** The document of a calculated invoice: a draft of an invoice, or of a credit note where its total is negative. */
+export function invoiceStateOf(calculated: CalculatedInvoice, context: DocumentContext): InvoiceState {
+  const { input, composition, gateway, promo } = calculated;
   const { amounts, taxes, promoCredits, taxPercentage } = composition;
   const { id, invoiceId, merchantId, createFrom, now } = context;
   const isNote = isCreditNote(amounts);
   return {
-    ...newFacts,
+    ...newDocumentData,
     ...amounts,
     id,
     invoiceId,
@@ -187,14 +194,14 @@ export function documentOf(composed: Composed, context: DocumentContext): Invoic
     version: 0,
     status: 'pending',
     number: '',
-    userId: bill.userId,
-    bizType: bizTypeOf(bill),
+    userId: input.userId,
+    bizType: bizTypeOf(input),
     createFrom,
-    invoiceName: bill.name,
-    currency: bill.currency,
+    invoiceName: input.name,
+    currency: input.currency,
     taxBps: taxPercentage,
     taxes: taxes.map(taxEntry),
-    lines: bill.items.map((item, at) => lineOf(composed, item, at, context)),
+    lines: input.items.map((item, at) => newLine(calculated, item, at, context)),
 
     gatewayId: gateway?.gatewayId ?? 0,
     gateway,
@@ -211,7 +218,7 @@ export function documentOf(composed: Composed, context: DocumentContext): Invoic
     deletedTime: 0,
     kind: isNote ? 'credit_note' : 'invoice',
     noteReason: isNote ? 'composed' : '',
-    ...(isNote && { originalInvoiceId: originalOf(bill.items) }),
+    ...(isNote && { originalInvoiceId: originalOf(input.items) }),
     promoApplied: promo !== undefined,
     promoCap: promo?.cap ?? 0n,
     promoCredits,
@@ -219,16 +226,16 @@ export function documentOf(composed: Composed, context: DocumentContext): Invoic
     seller: null,
     buyer: null,
     discount: null,
-    ...factsOf(composed),
+    ...documentData(calculated),
   };
 }
 
 /** An add-on that is sold once is an invoice of its own kind, of a subscription all the same. */
-const bizTypeOf = ({ reason }: Bill) => bizType[reason === 'onetime' ? 'onetime' : 'subscription'];
+const bizTypeOf = ({ reason }: InvoiceInput) => bizType[reason === 'onetime' ? 'onetime' : 'subscription'];
 
-function factsOf({ bill }: Composed) {
-  const { subscriptionId, reason: billReason, period, snapshot, anchor, trialEnd, prorationDate = 0 } = bill;
-  const { vatNumber, countryCode } = bill;
+function documentData({ input }: CalculatedInvoice) {
+  const { subscriptionId, reason: billReason, period, snapshot, anchor, trialEnd, prorationDate = 0 } = input;
+  const { vatNumber, countryCode } = input;
   return {
     subscriptionId,
     billReason,
@@ -241,19 +248,19 @@ function factsOf({ bill }: Composed) {
 }
 
 /** The invoice of the largest credit. */
-const originalOf = (items: readonly BillItem[]): string =>
+const originalOf = (items: readonly InvoiceItem[]): string =>
   originalInvoice(
     items.flatMap(({ source, unitAmount }) => (source ? [{ invoiceId: source.invoiceId, amount: unitAmount }] : [])),
   );
 
-function lineOf({ composition }: Composed, item: BillItem, at: number, context: DocumentContext): LineRow {
+function newLine({ composition }: CalculatedInvoice, item: InvoiceItem, at: number, context: DocumentContext): LineRow {
   const line = composition.lines[at];
   if (!line) throw new Error(`line ${at} was not composed`);
   const { merchantId, invoiceId } = context;
-  const { key, planId, plan, name, description, unitAmount, quantity, stretch, derivation, source } = item;
+  const { key, planId, plan, name, description, unitAmount, quantity, period, derivation, source } = item;
   const { amountExcludingTax, promoAmount, discountAmount, tax, amount, originAmount, rate } = line;
   return {
-    ...newLineFacts,
+    ...newLineData,
     merchantId,
     invoiceId,
     lineNo: at + 1,
@@ -278,8 +285,8 @@ function lineOf({ composition }: Composed, item: BillItem, at: number, context: 
     taxReason: rate.reason,
 
     itemKey: key,
-    startAt: stretch?.start ?? 0,
-    endAt: stretch?.end ?? 0,
+    startAt: period?.start ?? 0,
+    endAt: period?.end ?? 0,
     metricCharge: item.metricCharge ?? null,
   };
 }

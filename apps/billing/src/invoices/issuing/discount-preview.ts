@@ -27,7 +27,7 @@ export class DiscountPreview {
       const paidInvoices = await paidSubscriptionInvoices(tx, buyer);
       const judged = await discounts.check(tx, { ...submit, operation: 'create', paidInvoices });
       const discountMessage = 'problem' in judged ? judged.message : '';
-      return { discount: await discounts.shown(tx, code), discountMessage, valid: discountMessage === '' };
+      return { discount: await discounts.shownDiscount(tx, code), discountMessage, valid: discountMessage === '' };
     });
   }
 }

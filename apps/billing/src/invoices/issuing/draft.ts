@@ -1,9 +1,9 @@
 import type { In, Invoice, newInvoice, Plan } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
-import { Appender, type Peeks, type Tx } from '@recur/platform';
-import { assertSellable, type Plans } from '../../customers/catalog.js';
+import { Appender, type CommandReader, type Tx } from '@recur/platform';
+import { assertSellable, type PlanCopies } from '../../customers/catalog.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
-import { type Draft, draft as priced } from '../domain/draft.js';
+import { type Draft, newDraft } from '../domain/draft.js';
 import type * as domain from '../domain/invoice.js';
 import { withoutSubscription } from '../domain/items.js';
 import type { InvoiceState } from '../state.js';
@@ -15,17 +15,17 @@ export function saveDraft(
   tx: Tx | Appender,
   given: Draft,
   gateway: Gateway | undefined,
-  copies: Plans,
+  copies: PlanCopies,
   { log, invoiceId = tx.newId('in_') }: { log?: 'New'; invoiceId?: string } = {},
 ): { draft: InvoiceState; view: Invoice } {
-  const drafted = priced(given, {
+  const drafted = newDraft(given, {
     merchantId: tx.merchantId,
     invoiceId,
     now: tx.now,
     gatewayId: gateway?.gatewayId ?? 0,
   });
   const draft: InvoiceState = Object.assign(drafted, {
-    lines: lineRows(drafted, planIn(copies)),
+    lines: lineRows(drafted, planOfDraft(copies)),
     gateway,
     payment: undefined,
     seller: null,
@@ -64,10 +64,10 @@ const planOfLine = (at: number) => `/lines/${at}/planId`;
  * currency, or for lines that are too large for one message.
  */
 export function linesToPrice(
-  tx: Peeks,
+  tx: CommandReader,
   lines: readonly LineInput[],
   currency: string,
-  copies: Plans,
+  copies: PlanCopies,
   pathOf = planOfLine,
 ): domain.DraftLine[] {
   const drafted = lines.map((line, at) => lineToPrice(tx, line, pathOf(at), currency, copies));
@@ -76,7 +76,7 @@ export function linesToPrice(
 }
 
 /** Each line carries its whole plan, and the invoice with all of them is one event and one answer. */
-function assertSize(lines: readonly domain.DraftLine[], copies: Plans): void {
+function assertSize(lines: readonly domain.DraftLine[], copies: PlanCopies): void {
   if (copies.size === 0) return;
   const planBytes = new Map(
     [...copies].map(([id, copy]) => [id, Buffer.byteLength(JSON.stringify(copy?.data ?? null))]),
@@ -92,7 +92,13 @@ function assertSize(lines: readonly domain.DraftLine[], copies: Plans): void {
   );
 }
 
-function lineToPrice(tx: Peeks, line: LineInput, path: string, currency: string, copies: Plans): domain.DraftLine {
+function lineToPrice(
+  tx: CommandReader,
+  line: LineInput,
+  path: string,
+  currency: string,
+  copies: PlanCopies,
+): domain.DraftLine {
   const { planId, name, description, quantity, unitAmountExcludingTax = 0 } = line;
   if (planId === 0) {
     return { planId, name, description, quantity, unitAmountExcludingTax: BigInt(unitAmountExcludingTax) };
@@ -114,8 +120,8 @@ function lineToPrice(tx: Peeks, line: LineInput, path: string, currency: string,
 export type PlanOf = (line: domain.InvoiceLine, at: number) => Plan | null;
 
 /** Looks up a line's plan as it is now. */
-export const planIn =
-  (copies: Plans): PlanOf =>
+export const planOfDraft =
+  (copies: PlanCopies): PlanOf =>
   line =>
     copies.get(line.planId)?.data ?? null;
 

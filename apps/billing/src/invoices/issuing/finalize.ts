@@ -6,20 +6,20 @@ import { CONFIG, type StepOptions, type Tx } from '@recur/platform';
 import type { Config } from '../../config.js';
 import { chargesItself } from '../../gateways/domain/gateway.js';
 import { belowMinimum } from '../../pricing/settle.js';
-import { InvoiceEndings } from '../close.js';
+import { InvoiceClosing } from '../close.js';
 import { startCollecting } from '../collecting.js';
-import { takeMain } from '../crediting/credit-use.js';
+import { applyMain } from '../crediting/credit-use.js';
 import { DocumentLinks } from '../document-links.js';
 import { openPayment } from '../domain/collection.js';
 import { termDeadline } from '../domain/deadlines.js';
 import { type CollectionTerms, isChargedAtFinish } from '../domain/dunning.js';
 import * as domain from '../domain/invoice.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
-import { CustomerNotices } from '../notices.js';
+import { CustomerNotifications } from '../notifications.js';
 import { isNumbered, nextNumber } from '../numbers.js';
 import { afterTaxation, partiesOf, type Taxation } from '../parties.js';
 import { payments } from '../payment-tables.js';
-import { sendStatusOf, settingsOf } from '../settings.js';
+import { invoiceSettingsOf, sendStatusOf } from '../settings.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceAggregate, paymentAggregate } from '../views.js';
 
@@ -45,8 +45,8 @@ export class InvoiceFinalizer {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly documents: DocumentLinks,
-    private readonly endings: InvoiceEndings,
-    private readonly notices: CustomerNotices,
+    private readonly closing: InvoiceClosing,
+    private readonly notices: CustomerNotifications,
   ) {}
 
   /** A payment link with a 256-bit token. */
@@ -69,9 +69,9 @@ export class InvoiceFinalizer {
     domain.assertFinishable(draft);
     const minimum = minimumOf(draft);
     const [partialCreditPaid, { merchant, seller, buyer }, settings] = await Promise.all([
-      takeMain(tx, draft, minimum),
+      applyMain(tx, draft, minimum),
       partiesOf(tx, draft),
-      settingsOf(tx),
+      invoiceSettingsOf(tx),
     ]);
     const prepared = { ...draft, partialCreditPaid, seller, buyer };
     assertCollectable(prepared, minimum);
@@ -89,8 +89,8 @@ export class InvoiceFinalizer {
       now: tx.now,
     };
     const sendStatus = sendStatusOf(settings, number);
-    const finished = { ...domain.finish(prepared, finish), counter, sendStatus };
-    if (finished.status === 'paid') return { view: await this.endings.paid(tx, finished, undefined, log?.log) };
+    const finished = { ...domain.finishInvoice(prepared, finish), counter, sendStatus };
+    if (finished.status === 'paid') return { view: await this.closing.paid(tx, finished, undefined, log?.log) };
     const isCharged = chargesItself(draft.gateway);
     const [payment, attached] = openPayment(finished, {
       ...details,
@@ -117,7 +117,7 @@ export const minimumOf = ({ gateway, currency }: Pick<InvoiceState, 'gateway' | 
   gateway?.currency === currency ? gateway.minimumAmount : 0n;
 
 function assertCollectable(invoice: InvoiceState, minimum: bigint): void {
-  const due = domain.dueOf(invoice);
+  const due = domain.amountDue(invoice);
   if (belowMinimum(due, minimum, 'other') === 'collect') return;
   throw new Rejected(
     'amount_below_minimum',

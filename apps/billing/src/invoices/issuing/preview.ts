@@ -3,15 +3,15 @@ import type { Reader, Tx } from '@recur/platform';
 import * as credits from '../../credits/spending.js';
 import * as discounts from '../../discounts/redemption.js';
 import { explain } from '../../pricing/explain.js';
-import { belowMinimum, type Settlement, settle } from '../../pricing/settle.js';
+import { belowMinimum, type DueSplit, settle } from '../../pricing/settle.js';
 import { explanationView, invoiceView } from '../views.js';
-import { type Composed, documentOf } from './calculate.js';
+import { type CalculatedInvoice, invoiceStateOf } from './calculate.js';
 import { paidSubscriptionInvoices } from './discount-preview.js';
 import { minimumOf } from './finalize.js';
 
-/** A composed bill as the API shows it, without an id; main credit is shown as it would be spent. */
-export async function previewOf(reader: Reader, composed: Composed): Promise<Invoice> {
-  const document = documentOf(composed, {
+/** A calculated invoice as the API shows it, without an id; main credit is shown as it would be spent. */
+export async function previewOf(reader: Reader, calculated: CalculatedInvoice): Promise<Invoice> {
+  const document = invoiceStateOf(calculated, {
     merchantId: reader.merchantId,
     id: 0,
     invoiceId: '',
@@ -19,28 +19,28 @@ export async function previewOf(reader: Reader, composed: Composed): Promise<Inv
     now: reader.now,
   });
   const [{ creditSpent }, discount] = await Promise.all([
-    settlementOf(reader, composed),
-    composed.discount ? discounts.shown(reader, composed.discount.code) : null,
+    settlementOf(reader, calculated),
+    calculated.discount ? discounts.shownDiscount(reader, calculated.discount.code) : null,
   ]);
   const lines = document.lines.map(line => ({ ...line, lineId: '' }));
   return invoiceView({ ...document, lines, discount, partialCreditPaid: creditSpent });
 }
 
-/** Why the code of a composed bill cannot be used, blank where it can: as a sentence, and as a word. */
-export const refusalOf = ({ refused }: Composed) => ({
+/** Why the code of a calculated invoice cannot be used, blank where it can: as a sentence, and as a word. */
+export const discountRefusal = ({ refused }: CalculatedInvoice) => ({
   discountMessage: refused?.message ?? '',
   discountProblem: refused?.problem ?? ('' as const),
 });
 
-/** The rule that taxes what a bill charges, in words; of one that only credits, that of the first credit. */
-export const taxReasonOf = ({ bill, rates }: Composed): string =>
-  (rates.find((_, at) => !bill.items[at]?.source) ?? rates[0])?.reason ?? '';
+/** The rule that taxes what an invoice charges, in words; of one that only credits, that of the first credit. */
+export const taxReasonOf = ({ input, rates }: CalculatedInvoice): string =>
+  (rates.find((_, at) => !input.items[at]?.source) ?? rates[0])?.reason ?? '';
 
 /** The explanation of a preview: its lines are in the order of the preview's, and have no ids yet. */
-export function explanationOf({ bill, composition }: Composed) {
+export function explanationOfPreview({ input, composition }: CalculatedInvoice) {
   const { lines, totals } = explain(
     composition,
-    bill.items.map(({ name, unitAmount, quantity, source, derivation }) => ({
+    input.items.map(({ name, unitAmount, quantity, source, derivation }) => ({
       lineId: '',
       name,
       unitAmountExcludingTax: unitAmount,
@@ -52,22 +52,22 @@ export function explanationOf({ bill, composition }: Composed) {
   return explanationView({ lines, totals });
 }
 
-/** How a composed bill would be paid: main credit that it would spend, and what the gateway would collect. */
-export async function settlementOf(reader: Reader, composed: Composed): Promise<Settlement> {
-  const { bill, composition, gateway } = composed;
-  const { userId, currency } = bill;
+/** How a calculated invoice would be paid: main credit that it would spend, and what the gateway would collect. */
+export async function settlementOf(reader: Reader, calculated: CalculatedInvoice): Promise<DueSplit> {
+  const { input, composition, gateway } = calculated;
+  const { userId, currency } = input;
   const main = { userId, currency, type: 'main' } as const;
   const { balance } = userId === 0 ? { balance: 0n } : await credits.balanceOf(reader, main);
   return settle(composition.amounts.totalAmount, balance, minimumOf({ gateway, currency }));
 }
 
-/** True if a bill of a running subscription is below the gateway's minimum: its lines stay unbilled until the next one. */
-export const isCarried = async (reader: Reader, composed: Composed): Promise<boolean> =>
-  isTooSmall(await settlementOf(reader, composed), composed);
+/** True if an invoice of a running subscription is below the gateway's minimum: its lines stay unbilled until the next one. */
+export const isBelowMinimum = async (reader: Reader, calculated: CalculatedInvoice): Promise<boolean> =>
+  isTooSmall(await settlementOf(reader, calculated), calculated);
 
 /** The same of a settlement that is known. */
-export const isTooSmall = ({ due }: Settlement, { gateway, bill: { currency } }: Composed): boolean =>
-  belowMinimum(due, minimumOf({ gateway, currency }), 'subscription') === 'carry';
+export const isTooSmall = ({ due }: DueSplit, { gateway, input: { currency } }: CalculatedInvoice): boolean =>
+  belowMinimum(due, minimumOf({ gateway, currency }), 'subscription') === 'defer';
 
 /** A discount that a submit used. */
 export interface UsedDiscount {
@@ -80,12 +80,16 @@ export interface UsedDiscount {
 }
 
 /**
- * Records the use of a bill's discount by an invoice; '' for a bill that makes none. Returns the discount of a submit.
+ * Records that an invoice uses its discount; '' where no document is issued. Returns the discount of a submit.
  * Throws Rejected `invalid_parameters` for a code that cannot be used.
  */
-export async function useDiscount(tx: Tx, composed: Composed, invoiceId: string): Promise<UsedDiscount | undefined> {
-  const { bill, composition } = composed;
-  const { discount, userId, currency, subscriptionId, mainPlan: plan, moment, reason } = bill;
+export async function useDiscount(
+  tx: Tx,
+  calculated: CalculatedInvoice,
+  invoiceId: string,
+): Promise<UsedDiscount | undefined> {
+  const { input, composition } = calculated;
+  const { discount, userId, currency, subscriptionId, mainPlan: plan, moment, reason } = input;
   const amount = composition.amounts.discountAmount;
   const isCycle = reason === 'create' || reason === 'renew' || reason === 'cycle' || reason === 'trialStep';
   const use = { userId, planId: plan.id, currency, subscriptionId, amount, cycle: isCycle };
@@ -107,12 +111,15 @@ export async function useDiscount(tx: Tx, composed: Composed, invoiceId: string)
       return { discountId, code, recurring, waitingUseId: recurring || reduced !== '' ? 0 : useId };
     }
     case 'external': {
-      const { discountId, recurring } = await discounts.addBound(tx, discount.settings, { ...use, invoiceId: reduced });
+      const { discountId, recurring } = await discounts.createPrivateDiscount(tx, discount.settings, {
+        ...use,
+        invoiceId: reduced,
+      });
       return { discountId, code: '', recurring, waitingUseId: 0 };
     }
     case 'bound':
-      if (composed.discount && reduced !== '') {
-        const { discountId, code } = composed.discount;
+      if (calculated.discount && reduced !== '') {
+        const { discountId, code } = calculated.discount;
         await discounts.useCycle(tx, { ...use, discountId, code, invoiceId });
       }
       return undefined;

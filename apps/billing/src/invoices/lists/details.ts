@@ -22,10 +22,10 @@ export async function invoicesOf(reader: Reader, rows: readonly InvoiceRow[]): P
   const [lines, gateways, paymentsById, users, originals, refundsById] = await Promise.all([
     linesByInvoice(reader, invoiceIds),
     gatewaysById(reader),
-    reader.among(payments, 'paymentId', paymentIds).then(found => by('paymentId', found)),
+    reader.among(payments, 'paymentId', paymentIds).then(found => byProperty('paymentId', found)),
     usersById(reader, userIds),
-    reader.among(invoices, 'invoiceId', originalIds).then(found => by('invoiceId', found)),
-    reader.among(refunds, 'refundId', refundIds).then(found => by('refundId', found)),
+    reader.among(invoices, 'invoiceId', originalIds).then(found => byProperty('invoiceId', found)),
+    reader.among(refunds, 'refundId', refundIds).then(found => byProperty('refundId', found)),
   ]);
   return rows.map(row => {
     const original = originals.get(row.originalInvoiceId);
@@ -56,7 +56,7 @@ export async function invoicesById(reader: Reader, ids: readonly string[]): Prom
     'invoiceId',
     ids.filter(id => id !== ''),
   );
-  return by('invoiceId', await invoicesOf(reader, rows));
+  return byProperty('invoiceId', await invoicesOf(reader, rows));
 }
 
 /**
@@ -83,7 +83,7 @@ export async function paymentDetailsOf(reader: Reader, rows: readonly Payment[])
   const [lines, gateways, invoicesById, users] = await Promise.all([
     linesByInvoice(reader, invoiceIds),
     gatewaysById(reader),
-    reader.among(invoices, 'invoiceId', invoiceIds).then(found => by('invoiceId', found)),
+    reader.among(invoices, 'invoiceId', invoiceIds).then(found => byProperty('invoiceId', found)),
     usersById(reader, userIds),
   ]);
   const invoiceOf = ({ invoiceId }: Payment) => {
@@ -103,7 +103,7 @@ export async function paymentDetailsOf(reader: Reader, rows: readonly Payment[])
   });
 }
 
-const by = <T, K extends keyof T>(property: K, rows: readonly T[]): ReadonlyMap<T[K], T> =>
+const byProperty = <T, K extends keyof T>(property: K, rows: readonly T[]): ReadonlyMap<T[K], T> =>
   new Map(rows.map(row => [row[property], row]));
 
 /** Ids of the invoices and credit notes with a number ($2), or with the digits of one ($3), newest first. */
@@ -127,16 +127,16 @@ async function numbered(reader: Reader, key: string): Promise<string[]> {
 
 /** Kind, invoice and user of the payment or refund with this id; undefined where there is none. */
 export async function moneyNamed(reader: Reader, key: string) {
-  if (key.startsWith('pay_')) return shown('payment', await reader.find(payments, { paymentId: key }));
-  if (key.startsWith('re_')) return shown('refund', await reader.find(refunds, { refundId: key }));
+  if (key.startsWith('pay_')) return namedInvoice('payment', await reader.find(payments, { paymentId: key }));
+  if (key.startsWith('re_')) return namedInvoice('refund', await reader.find(refunds, { refundId: key }));
   return undefined;
 }
 
-const shown = <T extends string>(type: T, row: { invoiceId: string; userId: number } | undefined) =>
+const namedInvoice = <T extends string>(type: T, row: { invoiceId: string; userId: number } | undefined) =>
   row && { type, invoiceId: row.invoiceId, userId: row.userId };
 
 /** Names of the codes; unknown codes are dropped, so a filter by them matches nothing. */
-export const namesOf = (table: CodeTable, codes: readonly number[] | undefined): string[] | undefined =>
+export const namesOfCodes = (table: CodeTable, codes: readonly number[] | undefined): string[] | undefined =>
   codes && Object.keys(table).filter(name => codes.includes(table[name] ?? Number.NaN));
 
 /** How an open invoice is collected, as its user sees it; null for one that is not open. */

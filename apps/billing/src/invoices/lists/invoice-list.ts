@@ -24,11 +24,11 @@ import {
 } from '@recur/platform';
 import { buyerColumns, usersByEmail, usersOfRows } from '../../customers/users.js';
 import { gatewaysById } from '../../gateways/gateway-index.js';
-import { dueOf } from '../domain/invoice.js';
-import { settingsOf } from '../settings.js';
+import { amountDue } from '../domain/invoice.js';
+import { invoiceSettingsOf } from '../settings.js';
 import { type InvoiceRow, invoices } from '../tables.js';
 import { dueDateOf } from '../views.js';
-import { invoicesOf, matching, namesOf } from './details.js';
+import { invoicesOf, matching, namesOfCodes } from './details.js';
 
 type Input = In<typeof listInvoices>;
 
@@ -59,17 +59,22 @@ export class InvoiceList {
 type Names = Pick<Input, 'firstName' | 'lastName'>;
 
 /** Ids of the users whose names the filters tell; undefined where they tell none. */
-export const usersNamed = (db: Db, caller: Caller, { firstName, lastName }: Names): Promise<number[] | undefined> =>
+const usersNamed = (db: Db, caller: Caller, { firstName, lastName }: Names): Promise<number[] | undefined> =>
   db.search(caller, 'user_copies', [
     { column: 'first_name', field: 'firstName', part: firstName },
     { column: 'last_name', field: 'lastName', part: lastName },
   ]);
 
 /** The conditions of the list; `byName` is from `usersNamed`. */
-export async function shownWhere(reader: Reader, input: Input, byName: number[] | undefined): Promise<Condition[]> {
+async function shownWhere(reader: Reader, input: Input, byName: number[] | undefined): Promise<Condition[]> {
   const byEmail = input.sendEmail ? await usersByEmail(reader, input.sendEmail) : undefined;
-  const { showZeroInvoice } = await settingsOf(reader);
-  return [...conditions(input), hiding(input, showZeroInvoice), each('user_id', byName), each('user_id', byEmail)];
+  const { showZeroInvoice } = await invoiceSettingsOf(reader);
+  return [
+    ...invoiceConditions(input),
+    hiding(input, showZeroInvoice),
+    each('user_id', byName),
+    each('user_id', byEmail),
+  ];
 }
 
 /** Invoices that were finished without a number are of total 0: found by that, or by their id. */
@@ -78,7 +83,7 @@ const hiding = ({ amountEnd, searchKey }: Input, showZeroInvoice: boolean): Cond
   showZeroInvoice || given(amountEnd) !== undefined || given(searchKey) ? undefined : '',
 ];
 
-function conditions(input: Input): Condition[] {
+function invoiceConditions(input: Input): Condition[] {
   const [from, to] = [given(input.reportTimeStart), given(input.reportTimeEnd)];
   const reported = from !== undefined || to !== undefined;
   return [
@@ -87,7 +92,7 @@ function conditions(input: Input): Condition[] {
     // only drafts can be deleted, so finished invoices need no such filter
     ['deleted_time = ?', input.deleteInclude || reported ? undefined : 0],
     ['user_id = ?', given(input.userId)],
-    each('status', namesOf(invoiceStatus, given(input.status))),
+    each('status', namesOfCodes(invoiceStatus, given(input.status))),
     each('gateway_id', given(input.gatewayIds)),
     ['currency = ?', given(input.currency)],
     // cast so that out-of-range values match no rows instead of failing
@@ -126,12 +131,14 @@ export async function exportedInvoices(
     const where = await shownWhere(reader, input, byName);
     const { rows, next } = await reader.slice({ from: invoices, where, by: ['createTime', 'id'], only: read, ...at });
     const [users, gateways] = await Promise.all([usersOfRows(reader, rows), gatewaysById(reader)]);
-    const shown = rows.map(row => rowOf(row, users.get(row.userId), gateways.get(row.gatewayId)?.gatewayName ?? ''));
+    const shown = rows.map(row =>
+      invoiceRow(row, users.get(row.userId), gateways.get(row.gatewayId)?.gatewayName ?? ''),
+    );
     return { rows: shown, next };
   });
 }
 
-function rowOf(row: Row, user: User | undefined, gatewayName: string): ExportRow<'InvoiceExport'> {
+function invoiceRow(row: Row, user: User | undefined, gatewayName: string): ExportRow<'InvoiceExport'> {
   const { currency, buyer, subscriptionId } = row;
   const amount = (minor: bigint) => majorUnits(minor, currency);
   return {
@@ -157,7 +164,7 @@ function rowOf(row: Row, user: User | undefined, gatewayName: string): ExportRow
     TotalAmountExcludingTax: amount(row.totalAmountExcludingTax),
     TotalAmount: amount(row.totalAmount),
     PartialCreditPaidAmount: amount(row.partialCreditPaid),
-    AmountDue: amount(dueOf(row)),
+    AmountDue: amount(amountDue(row)),
     RefundedAmount: amount(row.refundedAmount),
     TaxPercentage: percentText(row.taxBps),
     ...buyerColumns(row.userId, user),

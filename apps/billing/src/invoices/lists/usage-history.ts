@@ -10,11 +10,11 @@ import {
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
 import { limitsKept, limitsNow, snapshotInvoices } from '../../usage/limits/period-end.js';
-import { SubscriptionFacts } from '../../usage/subscription-facts.js';
+import { MeteredSubscriptions } from '../../usage/metered-subscriptions.js';
 import { invoices } from '../tables.js';
 import { invoicesOf } from './details.js';
 
-const empty = emptyOf(UserHistoryMetric);
+const emptyHistory = emptyOf(UserHistoryMetric);
 const latestText = `select invoice_id from invoices where merchant_id = $1 and subscription_id <> ''
   and subscription_id = $2 and status = 'paid' and kind = 'invoice' and bill_reason <> 'onetime'
   order by paid_time desc, id desc limit 1`;
@@ -30,7 +30,7 @@ async function latestPaid(reader: Reader, subscriptionId: string): Promise<strin
 export class InvoiceUsage {
   constructor(
     private readonly db: Db,
-    private readonly facts: SubscriptionFacts,
+    private readonly facts: MeteredSubscriptions,
   ) {}
 
   @Handle(metricHistoryByInvoice)
@@ -42,7 +42,7 @@ export class InvoiceUsage {
       const limitStats = isLatestPaidInvoice
         ? await limitsNow(reader, { facts: this.facts, subscriptionId })
         : await limitsKept(reader, invoiceId);
-      return { isLatestPaidInvoice, userHistoryMetric: { ...empty, invoiceId, limitStats: limitStats ?? [] } };
+      return { isLatestPaidInvoice, userHistoryMetric: { ...emptyHistory, invoiceId, limitStats: limitStats ?? [] } };
     });
   }
 
@@ -51,7 +51,9 @@ export class InvoiceUsage {
     return this.db.read(caller, async reader => {
       const limitStats = await limitsNow(reader, { facts: this.facts, subscriptionId });
       if (!limitStats) throw new Rejected('subscription_not_found');
-      return { userHistoryMetric: { ...empty, invoiceId: await latestPaid(reader, subscriptionId), limitStats } };
+      return {
+        userHistoryMetric: { ...emptyHistory, invoiceId: await latestPaid(reader, subscriptionId), limitStats },
+      };
     });
   }
 

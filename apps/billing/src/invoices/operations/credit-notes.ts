@@ -4,7 +4,7 @@ import { type Caller, type Condition, Db, given, Handle, sorted } from '@recur/p
 import { usersByEmails } from '../../customers/users.js';
 import { explain, explainNote } from '../../pricing/explain.js';
 import { compositionOf } from '../domain/invoice.js';
-import { invoicesOf, matching, namesOf } from '../lists/details.js';
+import { invoicesOf, matching, namesOfCodes } from '../lists/details.js';
 import type { InvoiceState } from '../state.js';
 import { invoices } from '../tables.js';
 import { explanationView, invoiceAggregate } from '../views.js';
@@ -21,7 +21,7 @@ export class CreditNotes {
       const where: Condition[] = [
         ['kind = ?', 'credit_note'],
         ['user_id = any(?)', userIds],
-        ['status = any(?)', namesOf(invoiceStatus, given(input.status))],
+        ['status = any(?)', namesOfCodes(invoiceStatus, given(input.status))],
         ['currency = ?', given(input.currency)],
         ['gateway_id = any(?)', given(input.gatewayIds)],
         ['create_time >= ?', given(input.createTimeStart)],
@@ -43,13 +43,13 @@ export class CreditNotes {
   explain({ invoiceId }: In<typeof explainInvoice>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const invoice = await reader.get(invoiceAggregate, invoiceId, 'invoice_not_found');
-      return explanationView(explanationOf(invoice));
+      return explanationView(explanationOfNote(invoice));
     });
   }
 }
 
 /** How the amounts of an invoice or credit note were computed. */
-export function explanationOf(invoice: InvoiceState) {
+export function explanationOfNote(invoice: InvoiceState) {
   const composition = compositionOf(invoice);
   const { noteReason, lines } = invoice;
   if (noteReason === 'refund' || noteReason === 'bank_charges') {

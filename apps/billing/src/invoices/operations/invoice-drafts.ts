@@ -3,15 +3,15 @@ import { Controller } from '@nestjs/common';
 import { bizType, createFrom, deleteInvoice, editInvoice, finishInvoice, type In, newInvoice } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Appender, type Caller, Db, Handle, type Tx } from '@recur/platform';
-import { type Plans, plansById } from '../../customers/catalog.js';
+import { type PlanCopies, plansById } from '../../customers/catalog.js';
 import { assertBuyer, findUser } from '../../customers/users.js';
 import { chooseGateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/gateway-index.js';
 import type { LineItem } from '../../pricing/price.js';
-import { giveBackPromo, type PromoAccount, type PromoUse, takePromo } from '../crediting/credit-use.js';
-import { edit as editDraft } from '../domain/draft.js';
+import { applyPromo, type PromoAccount, type PromoUse, restorePromo } from '../crediting/credit-use.js';
+import { editDraft } from '../domain/draft.js';
 import * as domain from '../domain/invoice.js';
-import { lineRows, linesToPrice, planIn, replaceLines, saveDraft } from '../issuing/draft.js';
+import { lineRows, linesToPrice, planOfDraft, replaceLines, saveDraft } from '../issuing/draft.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../issuing/finalize.js';
 import { InvoiceOutcomes } from '../outcomes.js';
 import type { InvoiceState } from '../state.js';
@@ -33,7 +33,7 @@ export class InvoiceDrafts {
       return this.db.append(caller, async tx => ({ invoice: (await this.draft(tx, input, noPromo)).view }));
     }
     return this.db.write(caller, async tx => {
-      const promo = (lines: readonly LineItem[], of: PromoAccount) => takePromo(tx, of, lines, askedPromo(input));
+      const promo = (lines: readonly LineItem[], of: PromoAccount) => applyPromo(tx, of, lines, askedPromo(input));
       const { draft, view } = await this.draft(tx, input, promo);
       if (!input.finish) return { invoice: view };
       const finished = await this.finalizer.finalize(tx, draft, DAYS_UNTIL_DUE);
@@ -85,7 +85,7 @@ export class InvoiceDrafts {
       const chosen = chooseGateway(merchantGateways, input.gatewayId, invoice.gatewayId);
       const gatewayId = input.gatewayId || invoice.gatewayId;
       const gateway = merchantGateways.find(known => known.gatewayId === gatewayId);
-      const edited = { ...(await edit(tx, invoice, { ...input, gatewayId }, copies)), gateway };
+      const edited = { ...(await editLines(tx, invoice, { ...input, gatewayId }, copies)), gateway };
       const changed = !isDeepStrictEqual({ ...edited, modifyTime: invoice.modifyTime }, invoice);
       const view = changed ? await saveEdited(tx, edited) : invoiceAggregate.view(invoice);
       if (!finish) return { invoice: view };
@@ -109,7 +109,7 @@ export class InvoiceDrafts {
     });
   }
 
-  /** A draft that waits for usage is composed once more, of what is counted by now. */
+  /** A draft that waits for usage is calculated again, from what is counted by now. */
   private async finishComposed(tx: Tx, invoice: InvoiceState) {
     domain.assertFinishable(invoice);
     const { invoiceId, userId } = invoice;
@@ -126,7 +126,7 @@ export class InvoiceDrafts {
       assertNotComposed(invoice, 'delete');
       const deleted = domain.deleteDraft(invoice, tx.now);
       tx.step(invoiceAggregate, deleted, 'invoice.deleted', { log: 'Delete' });
-      await giveBackPromo(tx, deleted);
+      await restorePromo(tx, deleted);
       return {};
     });
   }
@@ -152,11 +152,11 @@ async function saveEdited(tx: Tx, edited: InvoiceState) {
 }
 
 /** The draft with the input applied. Lines that the input does not replace keep their snapshot of the plan. */
-async function edit(
+async function editLines(
   tx: Tx,
   invoice: InvoiceState,
   input: In<typeof editInvoice>,
-  copies: Plans,
+  copies: PlanCopies,
 ): Promise<InvoiceState> {
   const { currency = invoice.currency } = input;
   const foreign = input.lines ? undefined : invoice.lines.find(({ plan }) => plan && plan.currency !== currency);
@@ -173,7 +173,7 @@ async function edit(
   };
   const edited = editDraft(invoice, given, tx.now);
   const kept = (_: domain.InvoiceLine, at: number) => invoice.lines[at]?.plan ?? null;
-  const rows = lineRows(edited, input.lines ? planIn(copies) : kept);
+  const rows = lineRows(edited, input.lines ? planOfDraft(copies) : kept);
   return { ...invoice, ...edited, lines: rows };
 }
 
@@ -193,9 +193,9 @@ async function promoAnew(
   if (isSame && asked.cap === promoCap) {
     return { promoAmount, promo: { promoApplied, promoCap, promoCredits, promoRate } };
   }
-  await giveBackPromo(tx, invoice);
+  await restorePromo(tx, invoice);
   const { userId, invoiceId } = invoice;
-  return takePromo(tx, { userId, currency: input.currency, invoiceId }, lines, asked);
+  return applyPromo(tx, { userId, currency: input.currency, invoiceId }, lines, asked);
 }
 
 const askedPromo = ({ applyPromoCredit, applyPromoCreditAmount = 0 }: In<typeof newInvoice>) => ({

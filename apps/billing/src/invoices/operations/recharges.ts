@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { bizType, createFrom, type In, newCreditRecharge } from '@recur/contracts';
 import { type Caller, Db, Handle } from '@recur/platform';
-import { addRecharge, rechargeable, targetOf } from '../../credits/recharges.js';
+import { addRecharge, rechargeable, rechargeTarget } from '../../credits/recharges.js';
 import { creditAccountView, creditRechargeView } from '../../credits/views.js';
 import { assertBuyer, findUser } from '../../customers/users.js';
 import { usableGateway } from '../../gateways/domain/gateway.js';
@@ -17,7 +17,7 @@ import { paymentView } from '../views.js';
 const NAME = 'Credit recharge';
 
 /** Credit is money: tax is due on what is bought with it. */
-const untaxed: TaxRate = {
+const rechargeRate: TaxRate = {
   category: 'O',
   ratePpm: 0,
   jurisdiction: '',
@@ -36,7 +36,7 @@ export class Recharges {
   @Handle(newCreditRecharge)
   create(input: In<typeof newCreditRecharge>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const { userId, currency } = await targetOf(tx, input);
+      const { userId, currency } = await rechargeTarget(tx, input);
       const [found, all, id] = await Promise.all([findUser(tx, { userId }), allGateways(tx), tx.nextId(invoices)]);
       const user = assertBuyer(tx, { userId }, found);
       const gateway = usableGateway(all, input.gatewayId);
@@ -45,10 +45,10 @@ export class Recharges {
       const amount = BigInt(input.rechargeAmount);
       const [name, description] = [input.name || NAME, input.description];
       const line = { planId: 0, name, description, quantity: 1, unitAmountExcludingTax: amount };
-      const order = { id, userId, currency, taxBps: 0, rates: [untaxed], invoiceName: name, lines: [line] };
+      const order = { id, userId, currency, taxBps: 0, rates: [rechargeRate], invoiceName: name, lines: [line] };
       const sold = { ...order, bizType: bizType.creditRecharge, createFrom: createFrom.api };
       const { draft } = saveDraft(tx, sold, gateway, new Map());
-      const finalization = { details: { checkout: checkoutOf(input) } };
+      const finalization = { details: { checkout: rechargeCheckout(input) } };
       const { view, payment } = await this.finalizer.finalize(tx, draft, DAYS_UNTIL_DUE, finalization);
       if (!payment) throw new Error(`invoice ${draft.invoiceId} of ${amount} was finalized without a payment`);
       const { invoiceId, paymentId } = payment;
@@ -69,7 +69,7 @@ export class Recharges {
   }
 }
 
-const checkoutOf = ({ returnUrl, cancelUrl }: In<typeof newCreditRecharge>) => ({
+const rechargeCheckout = ({ returnUrl, cancelUrl }: In<typeof newCreditRecharge>) => ({
   gatewayPaymentType: '',
   paymentUIMode: '',
   gasPayer: '' as const,

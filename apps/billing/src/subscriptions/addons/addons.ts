@@ -15,10 +15,10 @@ import { sellerCountry } from '../../customers/merchants.js';
 import { assertActive, findUser } from '../../customers/users.js';
 import { chooseGateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/gateway-index.js';
-import type { Bill, BillDiscount } from '../../invoices/domain/items.js';
-import { type Composed, compose } from '../../invoices/issuing/calculate.js';
-import { InvoiceMaker, type Made } from '../../invoices/issuing/issue.js';
-import { common } from '../domain/bill.js';
+import type { InvoiceDiscount, InvoiceInput } from '../../invoices/domain/items.js';
+import { type CalculatedInvoice, calculateInvoice } from '../../invoices/issuing/calculate.js';
+import { InvoiceIssuer, type IssuedInvoice } from '../../invoices/issuing/issue.js';
+import { commonInput } from '../domain/invoice-input.js';
 import { priceIn } from '../domain/items.js';
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
@@ -31,7 +31,7 @@ type Input = In<typeof newOnetimeAddonPayment>;
 export class OnetimeAddons {
   constructor(
     private readonly db: Db,
-    private readonly maker: InvoiceMaker,
+    private readonly issuer: InvoiceIssuer,
   ) {}
 
   @Handle(newOnetimeAddonPayment)
@@ -50,13 +50,13 @@ export class OnetimeAddons {
       const gateway = chooseGateway(all, input.gatewayId, sub.gatewayId);
       const taxPercentage = caller.actor.kind === 'key' ? input.taxPercentage : 0;
       const order = { addon, quantity: input.quantity, taxPercentage, ...(discount && { discount }) };
-      const composed = await compose(tx, onetimeBill(sub, order, tx.now), { sellerCountryCode, gateway });
-      const made = await this.maker.make(tx, composed, {
+      const calculated = await calculateInvoice(tx, onetimeInput(sub, order, tx.now), { sellerCountryCode, gateway });
+      const made = await this.issuer.issue(tx, calculated, {
         status: 'open',
         createFrom: createFrom.api,
-        details: { checkout: { ...plain, returnUrl: input.returnUrl, metadata: input.metadata } },
+        details: { checkout: { ...noCheckout, returnUrl: input.returnUrl, metadata: input.metadata } },
       });
-      const subscriptionOnetimeAddon = await saved(tx, sub, composed, made, input);
+      const subscriptionOnetimeAddon = await saveAddon(tx, sub, calculated, made, input);
       const { view: invoice } = made;
       const paid = invoice.status === invoiceStatus.paid;
       return { link: invoice.link, paid, invoice, subscriptionOnetimeAddon };
@@ -74,7 +74,7 @@ export class OnetimeAddons {
   }
 }
 
-const plain = { gatewayPaymentType: '', paymentUIMode: '', gasPayer: '', cancelUrl: '' } as const;
+const noCheckout = { gatewayPaymentType: '', paymentUIMode: '', gasPayer: '', cancelUrl: '' } as const;
 
 function assertInUse({ subscriptionId, status }: Subscription): void {
   if (status === 'active' || status === 'incomplete') return;
@@ -92,8 +92,14 @@ async function addonOf(tx: Tx, { planId }: Subscription, addonId: number): Promi
   throw tx.stale('plans', planId, invalid('/addonId', `names an add-on that is not bound to plan ${planId}`));
 }
 
-async function saved(tx: Tx, sub: Subscription, composed: Composed, made: Made, { metadata }: Input) {
-  const [item] = composed.bill.items;
+async function saveAddon(
+  tx: Tx,
+  sub: Subscription,
+  calculated: CalculatedInvoice,
+  made: IssuedInvoice,
+  { metadata }: Input,
+) {
+  const [item] = calculated.input.items;
   if (!item?.plan) throw new Error(`the bill of a one-time add-on of ${sub.subscriptionId} has no add-on`);
   const { planId: addonId, plan, quantity, unitAmount, name, description } = item;
   const { merchantId, now } = tx;
@@ -144,16 +150,16 @@ export interface OnetimeOrder {
   quantity: number;
   /** 0 for that of the subscription. */
   taxPercentage: number;
-  discount?: Extract<BillDiscount, { is: 'terms' }>;
+  discount?: Extract<InvoiceDiscount, { is: 'terms' }>;
 }
 
-/** The bill of a one-time add-on, at its price of now. Throws what `priceIn` does. */
-export function onetimeBill(sub: Subscription, order: OnetimeOrder, moment: number): Bill {
+/** The invoice of a one-time add-on, at its price of now. Throws what `priceIn` does. */
+function onetimeInput(sub: Subscription, order: OnetimeOrder, moment: number): InvoiceInput {
   const { addon, quantity, discount } = order;
   const { id: planId, planName: name, description } = addon;
-  const item = { kind: 'onetimeAddon', planId, plan: addon, name, description, quantity, stretch: null } as const;
+  const item = { kind: 'onetimeAddon', planId, plan: addon, name, description, quantity, period: null } as const;
   return {
-    ...common(sub, moment),
+    ...commonInput(sub, moment),
     ...(order.taxPercentage > 0 && { taxPercentage: order.taxPercentage }),
     reason: 'onetime',
     name: 'OneTimeAddonPurchase',
@@ -171,7 +177,7 @@ interface DiscountInput {
 }
 
 /** The discount of a request. Throws Rejected `invalid_parameters`, for a code too: codes cover no one-time add-ons. */
-export function onetimeDiscount({
+function onetimeDiscount({
   discountCode,
   discountAmount,
   discountPercentage,

@@ -3,64 +3,64 @@ import { invalid } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
 import * as discounts from '../../discounts/redemption.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
-import type { BillDiscount } from '../../invoices/domain/items.js';
-import type { Composed } from '../../invoices/issuing/calculate.js';
+import type { InvoiceDiscount } from '../../invoices/domain/items.js';
+import type { CalculatedInvoice } from '../../invoices/issuing/calculate.js';
 import { discountOfChanges } from '../../pricing/discount.js';
-import type { Stretch } from '../../pricing/proration.js';
+import type { ServicePeriod } from '../../pricing/proration.js';
 import type { BilledPart } from '../../usage/rating.js';
 import { externalTerms } from '../codes.js';
 import type { Update } from '../domain/apply-change.js';
-import { type CarriedLine, carriedLine } from '../domain/carried.js';
-import type { ChangeLines } from '../domain/change-bill.js';
-import type { ChangeMode, ChangePlan } from '../domain/changes.js';
+import type { ChangeItems } from '../domain/change-items.js';
+import type { ChangeDecision, ChangeMode } from '../domain/changes.js';
+import { type PendingItem, pendingItem } from '../domain/pending-items.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { type BoundDiscount, planOf, type Subscription } from '../domain/subscription.js';
-import type { Settings } from '../tables.js';
+import type { SubscriptionSettings } from '../tables.js';
 
-type Submit = In<typeof submitChange>;
+type SubmitInput = In<typeof submitChange>;
 /** Terms of update_preview and update_submit; what only the latter has is optional. */
 export type ChangeInput = Pick<
-  Submit,
+  SubmitInput,
   'newPlanId' | 'addonParams' | 'applyPromoCredit' | 'applyPromoCreditAmount' | 'currency' | 'discountCode'
 > &
-  Pick<Submit, 'effectImmediate' | 'gatewayId' | 'prorationDate' | 'vatCountryCode' | 'vatNumber'> &
-  Partial<Pick<Submit, 'discount' | 'productData' | 'quantity' | 'taxPercentage'>>;
+  Pick<SubmitInput, 'effectImmediate' | 'gatewayId' | 'prorationDate' | 'vatCountryCode' | 'vatNumber'> &
+  Partial<Pick<SubmitInput, 'discount' | 'productData' | 'quantity' | 'taxPercentage'>>;
 
-/** A change as it would be carried out, with what it bills now composed. */
+/** A change as it would be carried out, with what it bills now calculated. */
 export interface ChangeQuote {
   /** The subscription as it is, and as it will be. */
   sub: Subscription;
   after: Subscription;
   update: Update;
   mode: ChangeMode;
-  plan: ChangePlan;
+  plan: ChangeDecision;
   /** Unix second at which it is priced. */
   at: number;
   /** Live periods from then on: the current one, and the next one where it has an invoice. */
   periods: PeriodRow[];
   /** The period that starts with the change. */
-  newPeriod: Stretch | undefined;
+  newPeriod: ServicePeriod | undefined;
   /** The usage up to the change that is billed with it: of metrics whose price it alters, or of all with a new period. */
   ended: BilledPart;
-  composed: Composed;
+  calculated: CalculatedInvoice;
   /**
-   * Unbilled lines, of the subscription and of the open next invoice, which the change withdraws: those that its bill sets
+   * Unbilled lines, of the subscription and of the open next invoice, which the change withdraws: those that its invoice sets
    * off, or those that it leaves to the next invoice. One of the two is empty.
    */
-  setOff: readonly CarriedLine[];
-  kept: readonly CarriedLine[];
+  setOff: readonly PendingItem[];
+  kept: readonly PendingItem[];
   gateway: Gateway | undefined;
-  settings: Settings;
+  settings: SubscriptionSettings;
 }
 
-/** Lines of a change that are billed now, and whether the lines in force carry a discount. */
-export interface BilledLines extends Pick<ChangeLines, 'items' | 'shares'> {
+/** Lines of a change that are billed now, and whether the creditable lines carry a discount. */
+export interface BilledLines extends Pick<ChangeItems, 'items' | 'discountBases'> {
   carriesDiscount: boolean;
 }
 
-/** Lines of a bill that stays below the gateway's minimum. */
-export const carriedOf = ({ bill, composition }: Composed): CarriedLine[] =>
-  bill.items.map((item, at) => carriedLine(item, composition.lines[at]?.net ?? 0n));
+/** Lines of an invoice that stays below the gateway's minimum. */
+export const itemsToDefer = ({ input, composition }: CalculatedInvoice): PendingItem[] =>
+  input.items.map((item, at) => pendingItem(item, composition.lines[at]?.net ?? 0n));
 
 type Quoted = Pick<ChangeQuote, 'sub' | 'after' | 'plan'>;
 
@@ -69,37 +69,37 @@ type Quoted = Pick<ChangeQuote, 'sub' | 'after' | 'plan'>;
  * subscription is bound to, where the period carries it and the new plan fits it. Throws Rejected `invalid_parameters` for
  * a request that names one where nothing is charged.
  */
-export async function discountOf(
+export async function discountForChange(
   reader: Reader,
   { sub, after, plan }: Quoted,
-  { items, shares, carriesDiscount }: BilledLines,
+  { items, discountBases, carriesDiscount }: BilledLines,
   { discountCode: code, discount: external }: ChangeInput,
-): Promise<BillDiscount | undefined> {
+): Promise<InvoiceDiscount | undefined> {
   if (code !== '' || external) {
     if (code !== '' && external) throw invalid('/discount', 'has no place beside discountCode');
     const path = external ? '/discount' : '/discountCode';
     if (!items.some(({ kind }) => kind !== 'credit'))
       throw invalid(path, 'has nothing to reduce: the change charges nothing');
-    if (external) return { ...externalTerms(external), shares };
-    return { is: 'code', code, operation: operationOf(plan), shares };
+    if (external) return { ...externalTerms(external), bases: discountBases };
+    return { is: 'code', code, operation: operationOf(plan), bases: discountBases };
   }
-  return boundTerms(reader, { sub, after }, { items, shares, carriesDiscount });
+  return boundTerms(reader, { sub, after }, { items, discountBases, carriesDiscount });
 }
 
 /** The recurring discount that a subscription is bound to, on the charge lines of a change. */
 export async function boundTerms(
   reader: Reader,
   { sub, after }: Pick<Quoted, 'sub' | 'after'>,
-  { shares, carriesDiscount }: BilledLines,
-): Promise<BillDiscount | undefined> {
+  { discountBases, carriesDiscount }: BilledLines,
+): Promise<InvoiceDiscount | undefined> {
   const { discount } = sub;
   if (!discount?.recurring || !carriesDiscount) return undefined;
   const [fits, granted] = await Promise.all([
-    discounts.survives(reader, discount.discountId, planOf(after)),
-    discounts.waiting(reader, discount),
+    discounts.appliesToPlan(reader, discount.discountId, planOf(after)),
+    discounts.reservedUse(reader, discount),
   ]);
   if (!fits || !granted) return undefined;
-  return { is: 'terms', code: granted.code, terms: discountOfChanges(granted.terms, shares) };
+  return { is: 'terms', code: granted.code, terms: discountOfChanges(granted.terms, discountBases) };
 }
 
 function operationOf({ direction, newInterval }: ChangeQuote['plan']) {
@@ -115,10 +115,10 @@ export async function discountOfOpen(
   tx: Tx,
   { sub, after }: Pick<Quoted, 'sub' | 'after'>,
   invoiceId: string,
-): Promise<BillDiscount | undefined> {
+): Promise<InvoiceDiscount | undefined> {
   const used = await discounts.useOf(tx, { invoiceId });
   const bound = used ?? (sub.discount?.recurring ? sub.discount : undefined);
-  if (!bound || !(await discounts.survives(tx, bound.discountId, planOf(after)))) return undefined;
+  if (!bound || !(await discounts.appliesToPlan(tx, bound.discountId, planOf(after)))) return undefined;
   const { discountId, code } = bound;
   if (used && !used.recurring) return { is: 'waiting', discountId, code, useId: used.useId };
   return { is: 'bound', discountId, code, replaces: invoiceId };
@@ -128,5 +128,5 @@ export async function discountOfOpen(
 export async function boundAfter(reader: Reader, { sub, after }: Quoted): Promise<BoundDiscount | null> {
   const { discount } = sub;
   if (!discount || sub.planId === after.planId) return discount;
-  return (await discounts.survives(reader, discount.discountId, planOf(after))) ? discount : null;
+  return (await discounts.appliesToPlan(reader, discount.discountId, planOf(after))) ? discount : null;
 }

@@ -1,24 +1,23 @@
-import { type In, pendingUpdateEffect, type submitChange } from '@recur/contracts';
+import { type In, type submitChange } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import type { Caller, Tx } from '@recur/platform';
 import { assertSaved } from '../../gateways/gateway-index.js';
-import type { PendingUpdate } from '../tables.js';
-import type { UpdateTerms } from '../update-terms.js';
+import type { PendingUpdate, UpdateTerms } from '../pending-update.js';
 import { boundAfter, type ChangeQuote } from './discount.js';
 
 type Input = In<typeof submitChange>;
 
 /** The terms that a submitted change takes over when it takes effect. */
-export async function termsOf(tx: Tx, quoted: ChangeQuote, input: Input): Promise<UpdateTerms> {
+export async function updateTerms(tx: Tx, quoted: ChangeQuote, input: Input): Promise<UpdateTerms> {
   const { gatewayId, paymentMethodId, manualPayment } = input;
-  const { newPeriod, after, composed } = quoted;
+  const { newPeriod, after, calculated } = quoted;
   const { gatewayId: usedId = 0 } = quoted.gateway ?? {};
   await assertSaved(tx, { gatewayId: usedId, userId: quoted.sub.userId, methodId: paymentMethodId });
   const discount = await boundAfter(tx, quoted);
   const { taxPercentage, vatNumber, countryCode } = after;
   const taxed = { taxPercentage, vatNumber, countryCode };
   const terms = { discount, gatewayId, paymentMethodId, manualPayment, ...taxed };
-  if (composed.refused) throw invalid('/discountCode', composed.refused.message);
+  if (calculated.refused) throw invalid('/discountCode', calculated.refused.message);
   return newPeriod ? { ...terms, newPeriod } : terms;
 }
 
@@ -31,7 +30,7 @@ export function newUpdate(
   { actor }: Caller,
 ): PendingUpdate {
   const { merchantId, now } = tx;
-  const { sub, update, plan, at, composed, gateway } = quoted;
+  const { sub, update, plan, at, calculated, gateway } = quoted;
   const { subscriptionId, userId, planId, quantity, amount, currency, planSnapshot, items, currentPeriodEnd } = sub;
   const isNow = plan.effect === 'now';
   const member = actor.kind === 'member';
@@ -44,7 +43,7 @@ export function newUpdate(
     status: 'init',
     kind: plan.direction === 'downgrade' ? 'downgrade' : 'upgrade',
     prorationDate: at,
-    effectImmediate: pendingUpdateEffect[isNow ? 'now' : 'periodEnd'],
+    effect: plan.effect,
     effectTime: isNow ? at : currentPeriodEnd,
     planId,
     quantity,
@@ -53,12 +52,12 @@ export function newUpdate(
     planSnapshot,
     items,
     ...update,
-    prorationAmount: composed.composition.amounts.totalAmount,
+    prorationAmount: calculated.composition.amounts.totalAmount,
     paid: false,
     invoiceId: '',
     link: '',
     gatewayId: gateway?.gatewayId ?? 0,
-    name: composed.bill.name,
+    name: calculated.input.name,
     note: '',
     memberId: member ? Number(actor.id) : 0,
     memberEmail: member ? actor.display : '',

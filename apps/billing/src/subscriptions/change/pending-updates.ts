@@ -6,9 +6,9 @@ import { findUser } from '../../customers/users.js';
 import { isAwaited } from '../../invoices/open-invoices.js';
 import { PlanUpgrades, UPGRADE_WORK } from '../../usage/limits/upgrades.js';
 import type { Subscription } from '../domain/subscription.js';
-import { pendingUpdates } from '../tables.js';
+import { pendingUpdates } from '../pending-update.js';
 import { subscriptionAggregate } from '../views.js';
-import { ChangeEffects } from './effects.js';
+import { PlanChanges } from './plan-changes.js';
 import { ChangeSubmit } from './submit.js';
 import { pendingUpdateAggregate, pendingUpdateView } from './views.js';
 
@@ -43,14 +43,14 @@ export class PendingUpdateReads {
 export class PendingUpdates {
   constructor(
     private readonly db: Db,
-    private readonly effects: ChangeEffects,
+    private readonly planChanges: PlanChanges,
   ) {}
 
   /** Cancels the unfinished change of a subscription, with its invoice. No effect where there is none. */
   cancel({ subscriptionId }: { subscriptionId: string }, caller: Caller) {
     return this.db.write(caller, async tx => {
       const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
-      const { pendingUpdateId } = await this.effects.cancelPending(tx, sub);
+      const { pendingUpdateId } = await this.planChanges.cancelPendingUpdate(tx, sub);
       if (pendingUpdateId !== sub.pendingUpdateId) tx.log(`Subscription(${subscriptionId})`, 'CancelUpdate', ids(sub));
       return {};
     });
@@ -60,7 +60,7 @@ export class PendingUpdates {
 const ids = ({ subscriptionId, userId }: Subscription) => ({ subscriptionId, userId });
 
 /** Seconds until the next look, while a payment of the subscription is under way. */
-const awaitSeconds = 60;
+const upgradeAwaitSeconds = 60;
 
 /** Upgrades that usage starts: an event beyond a limit asks for the plan that autoUpgradePlanId names. */
 @Injectable()
@@ -80,7 +80,7 @@ export class LimitUpgrades extends PlanUpgrades {
     // a user who is suspended buys nothing
     if ((await findUser(tx, { userId: sub.userId }))?.status === userStatus.suspended) return;
     if (await isAwaited(tx, subscriptionId)) {
-      tx.schedule(UPGRADE_WORK, `${subscriptionId}-${newPlanId}`, tx.now + awaitSeconds);
+      tx.schedule(UPGRADE_WORK, `${subscriptionId}-${newPlanId}`, tx.now + upgradeAwaitSeconds);
       return;
     }
     const input = submitChange.input.parse({ subscriptionId, newPlanId, quantity: sub.quantity, effectImmediate: 1 });

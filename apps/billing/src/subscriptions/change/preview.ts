@@ -3,22 +3,28 @@ import { type In, pendingUpdateEffect, previewChange } from '@recur/contracts';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
 import * as discounts from '../../discounts/redemption.js';
-import { compose } from '../../invoices/issuing/calculate.js';
-import { explanationOf, isCarried, previewOf, refusalOf, taxReasonOf } from '../../invoices/issuing/preview.js';
+import { calculateInvoice } from '../../invoices/issuing/calculate.js';
+import {
+  discountRefusal,
+  explanationOfPreview,
+  isBelowMinimum,
+  previewOf,
+  taxReasonOf,
+} from '../../invoices/issuing/preview.js';
 import { Arrears } from '../arrears.js';
-import { lockWaiting } from '../codes.js';
-import { deferred, freeSecondsFrom, restarted } from '../domain/apply-change.js';
+import { lockReserved } from '../codes.js';
+import { freeSecondsFrom, withDeferredChange, withNewPeriod } from '../domain/apply-change.js';
 import { endsWithPeriod, periodOf } from '../domain/renewal.js';
 import { entered, pricedFrom } from '../domain/repricing.js';
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
-import { makeTime } from '../schedule.js';
+import { invoiceTimeOf } from '../schedule.js';
 import { subscriptionAggregate } from '../views.js';
-import { boundAfter, type ChangeQuote, carriedOf } from './discount.js';
-import { ChangeEffects } from './effects.js';
-import { nextBillOf } from './next-bill.js';
-import { chargedAnew } from './next-period.js';
+import { boundAfter, type ChangeQuote, itemsToDefer } from './discount.js';
+import { newPeriodCharge } from './next-period.js';
+import { PlanChanges } from './plan-changes.js';
 import { quoteChange } from './quote.js';
+import { upcomingInvoiceOf } from './upcoming-invoice.js';
 
 /** subscription/update_preview: what update_submit would bill, by the same quote. */
 @Controller()
@@ -26,7 +32,7 @@ export class ChangePreview {
   constructor(
     private readonly db: Db,
     private readonly arrears: Arrears,
-    private readonly effects: ChangeEffects,
+    private readonly planChanges: PlanChanges,
   ) {}
 
   @Handle(previewChange)
@@ -48,18 +54,18 @@ export class ChangePreview {
   /** The subscription once the change that it waits for has given way, as a submit leaves it. */
   private async superseded(tx: Tx, subscriptionId: string): Promise<Subscription> {
     const named = await lockNamed(tx, { subscriptionId, userId: 0 });
-    await lockWaiting(tx, named);
-    return this.effects.supersede(tx, named);
+    await lockReserved(tx, named);
+    return this.planChanges.supersede(tx, named);
   }
 
   private async quoted(tx: Tx, sub: Subscription, input: In<typeof previewChange>, caller: Caller) {
     const quoted = await quoteChange(tx, this.arrears, sub, { input, caller });
-    const { composed, at, plan } = quoted;
+    const { calculated, at, plan } = quoted;
     const isNow = plan.effect === 'now';
     const [invoice, nextPeriodInvoice, discount] = await Promise.all([
-      previewOf(tx, composed),
+      previewOf(tx, calculated),
       this.next(tx, quoted),
-      input.discountCode === '' ? null : discounts.shown(tx, input.discountCode),
+      input.discountCode === '' ? null : discounts.shownDiscount(tx, input.discountCode),
     ]);
     const { currency, discountAmount, originAmount, totalAmount } = invoice;
     return {
@@ -70,34 +76,34 @@ export class ChangePreview {
       nextPeriodInvoice,
       originAmount,
       totalAmount,
-      applyPromoCredit: composed.promo !== undefined,
-      ...refusalOf(composed),
-      explanation: explanationOf(composed),
-      effectImmediate: pendingUpdateEffect[isNow ? 'now' : 'periodEnd'],
+      applyPromoCredit: calculated.promo !== undefined,
+      ...discountRefusal(calculated),
+      explanation: explanationOfPreview(calculated),
+      effectImmediate: pendingUpdateEffect[plan.effect],
       effectTime: isNow ? at : sub.currentPeriodEnd,
       prorationDate: at,
-      taxReason: taxReasonOf(composed),
+      taxReason: taxReasonOf(calculated),
     };
   }
 
   /** The next invoice that is made after the change; null where there is none. */
   private async next(tx: Tx, quoted: ChangeQuote) {
-    const { sub, after, plan, mode, periods, newPeriod, gateway, ended, composed } = quoted;
+    const { sub, after, plan, mode, periods, newPeriod, gateway, ended, calculated } = quoted;
     if (mode === 'incomplete' || endsWithPeriod(sub)) return null;
     const discount = await boundAfter(tx, quoted);
     const { taxPercentage, vatNumber, countryCode } = after;
     const taxed = { ...sub, taxPercentage, vatNumber, countryCode };
-    const changed = plan.effect === 'periodEnd' ? deferred(taxed, quoted.update) : after;
+    const changed = plan.effect === 'periodEnd' ? withDeferredChange(taxed, quoted.update) : after;
     const free = newPeriod ? freeSecondsFrom(periods, newPeriod.start) : 0;
-    const carried = [...quoted.kept, ...((await isCarried(tx, composed)) ? carriedOf(composed) : [])];
-    const then = { ...(newPeriod ? restarted(changed, newPeriod, free) : changed), discount, carried };
+    const carried = [...quoted.kept, ...((await isBelowMinimum(tx, calculated)) ? itemsToDefer(calculated) : [])];
+    const then = { ...(newPeriod ? withNewPeriod(changed, newPeriod, free) : changed), discount, carried };
     const { countryCode: sellerCountryCode } = await ownMerchant(tx);
     const paid = newPeriod
       ? undefined
       : periods.find(row => row.startAt === sub.currentPeriodEnd && row.state === 'paid');
     const charged = paid && { sub, after: pricedFrom(then, paid.startAt) };
-    const anew = charged && plan.effect === 'periodEnd' && (await chargedAnew(tx, charged, paid));
-    if (anew) return previewOf(tx, await compose(tx, anew.bill, { sellerCountryCode, gateway }));
+    const anew = charged && plan.effect === 'periodEnd' && (await newPeriodCharge(tx, charged, paid));
+    if (anew) return previewOf(tx, await calculateInvoice(tx, anew.input, { sellerCountryCode, gateway }));
     const last = paid ? entered(then, periodOf(then, paid)) : then;
     const billed = await this.arrears.items(tx, sub, sub.currentPeriodEnd);
     // usage that the change bills is not billed again
@@ -106,14 +112,14 @@ export class ChangePreview {
       : billed.filter(({ metricCharge }) => !ended.metricIds?.has(metricCharge?.metricId ?? 0));
     const open = periods.find(row => row.startAt === sub.currentPeriodEnd && row.state === 'open');
     const known = { usage, replaces: open?.invoiceId ?? '' };
-    const { bill } = nextBillOf(last, undefined, Math.max(tx.now, makeTime(last)), known);
-    const named = plan.effect === 'periodEnd' ? { ...bill, name: 'SubscriptionDowngrade' } : bill;
-    return previewOf(tx, await compose(tx, named, { sellerCountryCode, gateway }));
+    const { input: next } = upcomingInvoiceOf(last, undefined, Math.max(tx.now, invoiceTimeOf(last)), known);
+    const named = plan.effect === 'periodEnd' ? { ...next, name: 'SubscriptionDowngrade' } : next;
+    return previewOf(tx, await calculateInvoice(tx, named, { sellerCountryCode, gateway }));
   }
 }
 
 /** Ends a transaction with what it found out. */
-class Found<T> extends Error {
+class PreviewResult<T> extends Error {
   constructor(readonly answer: T) {
     super('what a preview has done is undone');
   }
@@ -123,9 +129,9 @@ class Found<T> extends Error {
 async function undone<T>(db: Db, caller: Caller, run: (tx: Tx) => Promise<T>): Promise<T> {
   const found = await db
     .write(caller, async (tx): Promise<never> => {
-      throw new Found(await run(tx));
+      throw new PreviewResult(await run(tx));
     })
     .catch((error: unknown) => error);
-  if (found instanceof Found) return found.answer as T;
+  if (found instanceof PreviewResult) return found.answer as T;
   throw found;
 }

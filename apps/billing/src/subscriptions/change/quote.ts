@@ -6,35 +6,30 @@ import { ownMerchant } from '../../customers/merchants.js';
 import { assertActive, findUser } from '../../customers/users.js';
 import { chooseGateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/gateway-index.js';
-import { soldLines } from '../../invoices/crediting/creditable-lines.js';
-import type { Bill, SoldLine } from '../../invoices/domain/items.js';
-import { compose } from '../../invoices/issuing/calculate.js';
+import { creditableLines } from '../../invoices/crediting/creditable-lines.js';
+import type { CreditableLine, InvoiceInput } from '../../invoices/domain/items.js';
+import { calculateInvoice } from '../../invoices/issuing/calculate.js';
 import { invoiceAggregate } from '../../invoices/views.js';
-import type { Stretch } from '../../pricing/proration.js';
+import type { ServicePeriod } from '../../pricing/proration.js';
 import { statedCountry } from '../../tax/countries.js';
 import type { BilledPart } from '../../usage/rating.js';
-import { type Arrears, repriced, sellsUsage } from '../arrears.js';
-import {
-  billedPeriods,
-  changeBill,
-  inUnpaidPeriod,
-  linesNow,
-  termsOf,
-  updated,
-  updateTo,
-} from '../domain/apply-change.js';
-import { cycleBill } from '../domain/bill.js';
-import { type CarriedLine, carriedItem, carriedLinesOf, carriedNet } from '../domain/carried.js';
+import { type Arrears, repricedMetrics, sellsUsage } from '../arrears.js';
+import { changeTerms, inUnpaidPeriod, updateTo, withChange } from '../domain/apply-change.js';
+import { billedPeriods, itemsOfImmediateChange } from '../domain/change-items.js';
 import * as rules from '../domain/changes.js';
+import { changeInput, renewalInput } from '../domain/invoice-input.js';
 import { assertChoice, type Choice } from '../domain/items.js';
+import { type PendingItem, pendingInvoiceItem, pendingItemsOf, pendingNet } from '../domain/pending-items.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { atPriceOfNow } from '../domain/repricing.js';
 import type { Subscription } from '../domain/subscription.js';
+import { planSold } from '../domain/subscription.js';
 import { periodsFrom } from '../periods.js';
-import { settingsOf } from '../settings.js';
-import type { Settings } from '../tables.js';
+import { subscriptionSettingsOf } from '../settings.js';
+import type { SubscriptionSettings } from '../tables.js';
 import { addonParamsOf } from '../views.js';
-import { type BilledLines, type ChangeInput, type ChangeQuote, discountOf, discountOfOpen } from './discount.js';
+import { type BilledLines, type ChangeInput, type ChangeQuote, discountForChange, discountOfOpen } from './discount.js';
+import { requestedEffect } from './views.js';
 
 /**
  * Quotes a change of a subscription. Nothing is saved. In a submit the subscription is locked, and the documents that are
@@ -48,9 +43,9 @@ export async function quoteChange(
   { input, caller, locks = false }: { input: ChangeInput; caller: Caller; locks?: boolean },
 ): Promise<ChangeQuote> {
   const [choice, all, settings, merchant, user] = await Promise.all([
-    choiceOf(tx, sub, input),
+    choiceOfChange(tx, sub, input),
     allGateways(tx),
-    settingsOf(tx),
+    subscriptionSettingsOf(tx),
     ownMerchant(tx),
     findUser(tx, { userId: sub.userId }),
   ]);
@@ -67,12 +62,12 @@ export async function quoteChange(
   if (sub.status === 'active' && periods[0]?.state === 'open') throw rules.unpaidPeriod(sub.subscriptionId);
   if (isIncomplete && periods[0]?.remakeAt) throw rules.cancelledInvoice(sub.subscriptionId);
   if (choice.currency !== sub.currency && sellsUsage(sub.planSnapshot)) throw rules.pricedUsage(sub);
-  const mode = rules.modeOf({ ...stateOf(sub), inTrial: isTrial(periods[0]) });
+  const mode = rules.changeMode({ ...changeableState(sub), inTrial: isTrial(periods[0]) });
   const update = updateTo(sub, choice, { direction: 'upgrade', at });
-  const plan = planned({ sub, after: updated(sub, update), mode, periods }, input, settings);
-  if (plan.effect === 'periodEnd') rules.assertDeferrable(stateOf(sub));
+  const plan = decisionOn({ sub, after: withChange(sub, update), mode, periods }, input, settings);
+  if (plan.effect === 'periodEnd') rules.assertDeferrable(changeableState(sub));
   const decided = updateTo(sub, choice, { direction: plan.direction, at });
-  const after = { ...updated(sub, decided), ...taxedAs(sub, input, caller) };
+  const after = { ...withChange(sub, decided), ...taxedAs(sub, input, caller) };
   const quoted = {
     sub,
     after,
@@ -84,13 +79,13 @@ export async function quoteChange(
     gateway,
     settings,
   };
-  if (locks) await arrears.lock(tx, sub, at, { repriced: repriced(sub, after) });
-  const { bill: fees, newPeriod, setOff, kept } = await billOf(tx, arrears, quoted, input);
+  if (locks) await arrears.lock(tx, sub, at, { repriced: repricedMetrics(sub, after) });
+  const { bill: fees, newPeriod, setOff, kept } = await inputOfChange(tx, arrears, quoted, input);
   const ended = endedBy(quoted, newPeriod);
   const used = await usedBefore(tx, arrears, quoted, ended);
   const bill = { ...fees, items: [...fees.items, ...used] };
-  const composed = await compose(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
-  return { ...quoted, newPeriod, setOff, kept, ended, composed };
+  const calculated = await calculateInvoice(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
+  return { ...quoted, newPeriod, setOff, kept, ended, calculated };
 }
 
 /** When the last change of a subscription took effect; 0 for none. */
@@ -113,23 +108,23 @@ function taxedAs(sub: Subscription, input: ChangeInput, { actor }: Caller) {
 }
 
 /** All usage where a period ends with the change; none in a trial, or where it comes at the end of the period. */
-function endedBy({ sub, after, mode, plan }: Unbilled, newPeriod: Stretch | undefined): BilledPart {
+function endedBy({ sub, after, mode, plan }: QuotedTerms, newPeriod: ServicePeriod | undefined): BilledPart {
   if (mode === 'trial' || plan.effect !== 'now') return { metricIds: new Set() };
-  return newPeriod ? { repriced: repriced(sub, after) } : { metricIds: repriced(sub, after) };
+  return newPeriod ? { repriced: repricedMetrics(sub, after) } : { metricIds: repricedMetrics(sub, after) };
 }
 
 /** Usage up to the change at the prices that end with it; of an incomplete subscription that of the current period. */
-async function usedBefore(tx: Tx, arrears: Arrears, quoted: Unbilled, ended: BilledPart) {
+async function usedBefore(tx: Tx, arrears: Arrears, quoted: QuotedTerms, ended: BilledPart) {
   const { sub, mode, at, periods } = quoted;
   const open = mode === 'incomplete' ? periods[0] : undefined;
   if (!open) return arrears.items(tx, sub, at, ended);
   const items = await arrears.items(tx, sub, at, { ...ended, replaced: open.invoiceId });
-  return items.filter(({ stretch }) => stretch !== null && stretch.start >= open.startAt);
+  return items.filter(({ period }) => period !== null && period.start >= open.startAt);
 }
 
 const isTrial = (period: PeriodRow | undefined): boolean => period?.kind === 'trial' || period?.kind === 'free';
 
-const stateOf = ({ subscriptionId, status, cancelAtPeriodEnd }: Subscription): rules.ChangeableState => ({
+const changeableState = ({ subscriptionId, status, cancelAtPeriodEnd }: Subscription): rules.ChangeableState => ({
   subscriptionId,
   status,
   cancelAtPeriodEnd,
@@ -137,12 +132,12 @@ const stateOf = ({ subscriptionId, status, cancelAtPeriodEnd }: Subscription): r
 });
 
 /** When a change takes effect; one of an incomplete subscription does so at once, since its period is not paid. */
-function planned(
+function decisionOn(
   { sub, after, mode, periods }: Pick<ChangeQuote, 'sub' | 'after' | 'mode' | 'periods'>,
   { effectImmediate }: ChangeInput,
-  { downgradeEffectImmediately, upgradeProration }: Settings,
-): rules.ChangePlan {
-  const requested = (mode === 'incomplete' ? 0 : effectImmediate) as rules.RequestedEffect;
+  { downgradeEffectImmediately, upgradeProration }: SubscriptionSettings,
+): rules.ChangeDecision {
+  const requested = mode === 'incomplete' ? 'byRules' : requestedEffect(effectImmediate);
   const paidElsewhere = periods[0]?.kind === 'elsewhere';
   const paid = {
     paidActive: mode === 'billed',
@@ -150,16 +145,16 @@ function planned(
     paidAhead: mode === 'trial' && billedPeriods(periods).length > 0,
   };
   const context = { requested, ...paid, downgradeEffectImmediately, upgradeProration };
-  return rules.planChange(termsOf(sub), termsOf(after), context);
+  return rules.decideChange(changeTerms(sub), changeTerms(after), context);
 }
 
 /** Plan, quantity, add-ons and currency of a change; absent ones stay. */
-async function choiceOf(tx: Tx, sub: Subscription, input: ChangeInput): Promise<Choice> {
+async function choiceOfChange(tx: Tx, sub: Subscription, input: ChangeInput): Promise<Choice> {
   const { newPlanId, quantity = sub.quantity, addonParams = addonParamsOf(sub) } = input;
   const copies = await plansById(tx, [newPlanId, ...addonParams.map(({ addonPlanId }) => addonPlanId)]);
-  // a plan that it has is not sold anew: it may be off the market; a price that was changed since is taken over
+  // a plan that it has is not sold again: it may be off the market; a price that was changed since is taken over
   const planAt = (planId: number, path: string): Plan => {
-    const sold = soldPlan(sub, planId);
+    const sold = planSold(sub, planId);
     return sold ? atPriceOfNow(sold, copies.get(planId)?.data) : assertSellable(tx, planId, copies, path);
   };
   const plan = planAt(newPlanId, '/newPlanId');
@@ -178,18 +173,15 @@ async function choiceOf(tx: Tx, sub: Subscription, input: ChangeInput): Promise<
   return input.productData ? { ...choice, product: input.productData } : choice;
 }
 
-const soldPlan = ({ planSnapshot: { plan, addons } }: Subscription, planId: number): Plan | undefined =>
-  [plan, ...addons.map(({ addonPlan }) => addonPlan)].find(each => each?.id === planId) ?? undefined;
+type QuotedTerms = Omit<ChangeQuote, 'calculated' | 'newPeriod' | 'ended' | 'setOff' | 'kept'>;
 
-type Unbilled = Omit<ChangeQuote, 'composed' | 'newPeriod' | 'ended' | 'setOff' | 'kept'>;
-
-/** The bill of a change as of now: its lines, the open invoice of an incomplete subscription anew, or nothing. */
-async function billOf(
+/** The invoice of a change as of now: its lines, the open invoice of an incomplete subscription again, or nothing. */
+async function inputOfChange(
   tx: Tx,
   arrears: Arrears,
-  quoted: Unbilled,
+  quoted: QuotedTerms,
   input: ChangeInput,
-): Promise<Pick<ChangeQuote, 'newPeriod' | 'setOff' | 'kept'> & { bill: Bill }> {
+): Promise<Pick<ChangeQuote, 'newPeriod' | 'setOff' | 'kept'> & { bill: InvoiceInput }> {
   const { sub, after, mode, plan, at, periods } = quoted;
   const [current] = periods;
   if (mode === 'incomplete' && current) {
@@ -197,8 +189,8 @@ async function billOf(
     const open = current.invoiceId ? await tx.get(invoiceAggregate, current.invoiceId, 'invoice_not_found') : undefined;
     const discount = await discountOfOpen(tx, quoted, current.invoiceId);
     const used = await arrears.items(tx, sub, current.startAt, { replaced: current.invoiceId });
-    const others = open ? [...carriedLinesOf(open.lines).map(carriedItem), ...used] : [];
-    const bill = cycleBill({ ...after, discount: null }, period, others, tx.now);
+    const others = open ? [...pendingItemsOf(open.lines).map(pendingInvoiceItem), ...used] : [];
+    const bill = renewalInput({ ...after, discount: null }, period, others, tx.now);
     const { invoiceName: name = bill.name, billReason = '' } = open ?? {};
     const reason = billReason === '' ? bill.reason : billReason;
     return {
@@ -210,17 +202,17 @@ async function billOf(
   }
   const isBilled = plan.effect === 'now' && plan.billed;
   // documents are locked in the order of their ids
-  const sold = isBilled ? await soldLines(tx, sub.subscriptionId, at) : [];
+  const sold = isBilled ? await creditableLines(tx, sub.subscriptionId, at) : [];
   const unbilled = await unbilledOf(tx, quoted);
-  const { lines, newPeriod, used } = isBilled ? linesOf(quoted, sold, unbilled) : nothing;
-  const discount = await discountOf(tx, quoted, lines, input);
-  const bill = changeBill(after, {
+  const { lines, newPeriod, used } = isBilled ? itemsOfChange(quoted, sold, unbilled) : nothingBilled;
+  const discount = await discountForChange(tx, quoted, lines, input);
+  const bill = changeInput(after, {
     direction: plan.direction,
     at,
     periodEnd: newPeriod?.end ?? current?.endAt ?? at,
-    items: [...used.map(carriedItem), ...lines.items],
+    items: [...used.map(pendingInvoiceItem), ...lines.items],
     discount,
-    promo: promoOf(input),
+    promo: promoOfChange(input),
   });
   return { bill, newPeriod, ...(used.length > 0 ? { setOff: unbilled, kept: [] } : { setOff: [], kept: unbilled }) };
 }
@@ -228,35 +220,38 @@ async function billOf(
 /** Lines that a change bills now, after what was used of the unbilled lines that it sets off. */
 interface BilledNow extends Pick<ChangeQuote, 'newPeriod'> {
   lines: BilledLines;
-  used: readonly CarriedLine[];
+  used: readonly PendingItem[];
 }
 
-const nothing: BilledNow = {
-  lines: { items: [], shares: [], carriesDiscount: false },
+const nothingBilled: BilledNow = {
+  lines: { items: [], discountBases: [], carriesDiscount: false },
   newPeriod: undefined,
   used: [],
 };
 
-function linesOf(
-  { sub, after, plan, at, periods }: Unbilled,
-  sold: readonly SoldLine[],
-  unbilled: CarriedLine[],
+function itemsOfChange(
+  { sub, after, plan, at, periods }: QuotedTerms,
+  sold: readonly CreditableLine[],
+  unbilled: PendingItem[],
 ): BilledNow {
   const changed = { sub: { ...sub, carried: unbilled }, after, sold };
-  const { newPeriod, carried: used, ...lines } = linesNow(changed, plan, at, periods);
+  const { newPeriod, pending: used, ...lines } = itemsOfImmediateChange(changed, plan, at, periods);
   // a change that bills nothing, and ends nothing that is unbilled, leaves them to the next invoice
-  const isAlone = lines.items.length === 0 && carriedNet(used) === carriedNet(unbilled);
+  const isAlone = lines.items.length === 0 && pendingNet(used) === pendingNet(unbilled);
   return { lines, newPeriod, used: isAlone ? [] : used };
 }
 
 /** Unbilled lines of a subscription: its own, and those on the open invoice of its next period. */
-async function unbilledOf(tx: Tx, { sub, periods }: Unbilled): Promise<CarriedLine[]> {
+async function unbilledOf(tx: Tx, { sub, periods }: QuotedTerms): Promise<PendingItem[]> {
   const open = periods.find(({ startAt, state }) => startAt === sub.currentPeriodEnd && state === 'open');
   if (!open || open.invoiceId === '') return sub.carried;
   const { status, lines } = await tx.get(invoiceAggregate, open.invoiceId, 'invoice_not_found');
-  return status === 'processing' ? [...sub.carried, ...carriedLinesOf(lines)] : sub.carried;
+  return status === 'processing' ? [...sub.carried, ...pendingItemsOf(lines)] : sub.carried;
 }
 
-function promoOf({ applyPromoCredit, applyPromoCreditAmount = 0 }: ChangeInput): NonNullable<Bill['promo']> {
+function promoOfChange({
+  applyPromoCredit,
+  applyPromoCreditAmount = 0,
+}: ChangeInput): NonNullable<InvoiceInput['promo']> {
   return { cap: applyPromoCreditAmount, ...(applyPromoCredit !== undefined && { apply: applyPromoCredit }) };
 }

@@ -4,31 +4,30 @@ import { invalid, Rejected, sum } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import * as discounts from '../../discounts/redemption.js';
 import { WIRE_TRANSFER } from '../../gateways/domain/gateway.js';
-import { InvoiceEndings } from '../../invoices/close.js';
+import { InvoiceClosing } from '../../invoices/close.js';
 import { assertDecided } from '../../invoices/domain/charge.js';
 import { changeDeadline, daysAfter } from '../../invoices/domain/deadlines.js';
-import type { Composed } from '../../invoices/issuing/calculate.js';
-import { giveBackSources, InvoiceMaker, type Making, releasePeriod } from '../../invoices/issuing/issue.js';
-import { isCarried, useDiscount } from '../../invoices/issuing/preview.js';
+import type { CalculatedInvoice } from '../../invoices/issuing/calculate.js';
+import { InvoiceIssuer, type IssueOptions, recordCredits, releasePeriod } from '../../invoices/issuing/issue.js';
+import { isBelowMinimum, useDiscount } from '../../invoices/issuing/preview.js';
 import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import type { InvoiceState } from '../../invoices/state.js';
 import { invoiceAggregate } from '../../invoices/views.js';
 import { unbilledIds } from '../../usage/rating.js';
 import { Arrears, isUsage } from '../arrears.js';
-import { lockWaiting } from '../codes.js';
+import { lockReserved } from '../codes.js';
 import { askedText } from '../create/asked.js';
 import { inUnpaidPeriod } from '../domain/apply-change.js';
-
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
+import type { PendingUpdate } from '../pending-update.js';
+import { updateTermsOf } from '../pending-update.js';
 import { reinvoice } from '../periods.js';
 import { scheduleNext } from '../schedule.js';
-import type { PendingUpdate } from '../tables.js';
-import { updateTermsOf } from '../update-terms.js';
 import { addonParamsOf, subscriptionAggregate } from '../views.js';
-import { type ChangeQuote, carriedOf } from './discount.js';
-import { ChangeEffects } from './effects.js';
-import { newUpdate, termsOf } from './new-update.js';
+import { type ChangeQuote, itemsToDefer } from './discount.js';
+import { newUpdate, updateTerms } from './new-update.js';
+import { PlanChanges } from './plan-changes.js';
 import { quoteChange } from './quote.js';
 import { pendingUpdateAggregate, pendingUpdateView } from './views.js';
 
@@ -39,9 +38,9 @@ type Input = In<typeof submitChange>;
 export class ChangeSubmit {
   constructor(
     private readonly db: Db,
-    private readonly maker: InvoiceMaker,
-    private readonly effects: ChangeEffects,
-    private readonly endings: InvoiceEndings,
+    private readonly issuer: InvoiceIssuer,
+    private readonly planChanges: PlanChanges,
+    private readonly closing: InvoiceClosing,
     private readonly outcomes: InvoiceOutcomes,
     private readonly arrears: Arrears,
   ) {}
@@ -55,27 +54,27 @@ export class ChangeSubmit {
   async submitted(tx: Tx, input: Input, caller: Caller) {
     const { subscriptionId, userId } = input;
     const named = await lockNamed(tx, { subscriptionId, userId });
-    await lockWaiting(tx, named);
-    const asked = askedOf(named, input);
+    await lockReserved(tx, named);
+    const asked = askedForChange(named, input);
     const again = await this.again(tx, named, asked, input);
     if (again) return again;
-    const sub = await this.effects.supersede(tx, named);
+    const sub = await this.planChanges.supersede(tx, named);
     const quoted = await quoteChange(tx, this.arrears, sub, { input, caller, locks: true });
-    assertConfirmed(input, quoted);
+    assertChangeConfirmed(input, quoted);
     await assertPeriodsDecided(tx, quoted);
-    const terms = { ...(await termsOf(tx, quoted, input)), asked };
+    const terms = { ...(await updateTerms(tx, quoted, input)), asked };
     const update = newUpdate(tx, quoted, terms, input, caller);
-    const carried = await this.carryOut(tx, quoted, update, input);
-    const { invoiceId = '', link = '', status } = carried.view ?? {};
+    const done = await this.carryOut(tx, quoted, update, input);
+    const { invoiceId = '', link = '', status } = done.view ?? {};
     const isOpen = status === invoiceStatus.processing;
     return {
       action: {},
       invoiceId,
       link,
       note: '',
-      paid: carried.update.status === 'finished' && !isOpen,
-      paymentId: carried.paymentId ?? '',
-      subscriptionPendingUpdate: pendingUpdateView(carried.update),
+      paid: done.update.status === 'finished' && !isOpen,
+      paymentId: done.paymentId ?? '',
+      subscriptionPendingUpdate: pendingUpdateView(done.update),
     };
   }
 
@@ -99,47 +98,47 @@ export class ChangeSubmit {
   }
 
   /** Carries a change out, or leaves it waiting for its payment or for the end of the period. */
-  private async carryOut(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<Carried> {
-    const { sub, plan, mode, composed } = quoted;
-    if (plan.effect === 'periodEnd') return { update: waiting(tx, sub, update) };
+  private async carryOut(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<SubmitResult> {
+    const { sub, plan, mode, calculated } = quoted;
+    if (plan.effect === 'periodEnd') return { update: awaitPayment(tx, sub, update) };
     if (mode === 'incomplete') return this.replaceOpen(tx, quoted, update, input);
-    if (composed.bill.items.length > 0) return this.bill(tx, quoted, update, input);
+    if (calculated.input.items.length > 0) return this.issueInvoice(tx, quoted, update, input);
     await this.close(tx, quoted);
     tx.step(pendingUpdateAggregate, update, 'subscription.pending_update.create');
-    return this.effects.takeEffect(tx, sub, update, [], { log: 'Update' });
+    return this.planChanges.apply(tx, sub, update, [], { log: 'Update' });
   }
 
   /**
    * Bills a change with the lines that it sets off: it takes effect at once where nothing is due, else when its invoice is
    * paid.
    */
-  private async bill(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<Carried> {
-    const { composed, setOff } = quoted;
-    const sub = setOff.length > 0 ? await this.takenOff(tx, quoted) : quoted.sub;
-    const sources = composed.bill.items.flatMap(({ source }) => (source ? [source.lineId] : []));
-    if (await isCarried(tx, composed)) {
-      await giveBackSources(tx, composed);
+  private async issueInvoice(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<SubmitResult> {
+    const { calculated, setOff } = quoted;
+    const sub = setOff.length > 0 ? await this.withoutPendingItems(tx, quoted) : quoted.sub;
+    const sources = calculated.input.items.flatMap(({ source }) => (source ? [source.lineId] : []));
+    if (await isBelowMinimum(tx, calculated)) {
+      await recordCredits(tx, calculated);
       await this.close(tx, quoted);
       tx.step(pendingUpdateAggregate, update, 'subscription.pending_update.create');
-      const carrying = { ...sub, carried: [...sub.carried, ...carriedOf(composed)] };
-      return this.effects.takeEffect(tx, carrying, update, sources, { log: 'Update' });
+      const carrying = { ...sub, carried: [...sub.carried, ...itemsToDefer(calculated)] };
+      return this.planChanges.apply(tx, carrying, update, sources, { log: 'Update' });
     }
-    const deadline = deadlineOf(tx, quoted);
-    const { view, payment, discount } = await this.maker.make(tx, composed, makingOf(input, deadline));
+    const deadline = deadlineOfChange(tx, quoted);
+    const { view, payment, discount } = await this.issuer.issue(tx, calculated, issueOptions(input, deadline));
     const { invoiceId, link } = view;
     await this.close(tx, quoted, invoiceId);
     const bound = discount?.recurring && { discount: { ...discount, waitingUseId: 0 } };
     const terms = { ...update.terms, ...bound, ...(setOff.length > 0 && { carried: setOff }) };
     const billed: PendingUpdate = { ...update, invoiceId, link, terms };
-    if (payment) return { update: waiting(tx, sub, billed), view, paymentId: payment.paymentId };
+    if (payment) return { update: awaitPayment(tx, sub, billed), view, paymentId: payment.paymentId };
     tx.step(pendingUpdateAggregate, billed, 'subscription.pending_update.create');
-    return { ...(await this.effects.takeEffect(tx, sub, billed, sources, { log: 'Update' })), view };
+    return { ...(await this.planChanges.apply(tx, sub, billed, sources, { log: 'Update' })), view };
   }
 
-  /** The subscription without its unbilled lines; the open invoice of the next period, where it has some, is withdrawn. */
-  private async takenOff(tx: Tx, { sub, setOff }: ChangeQuote): Promise<Subscription> {
+  /** The subscription without its pending items; the open invoice of the next period, where it has some, is voided. */
+  private async withoutPendingItems(tx: Tx, { sub, setOff }: ChangeQuote): Promise<Subscription> {
     const isOnNext = setOff.length > sub.carried.length;
-    const left = isOnNext ? await this.effects.withdrawNext(tx, sub) : sub;
+    const left = isOnNext ? await this.planChanges.voidUpcomingInvoice(tx, sub) : sub;
     if (isOnNext) scheduleNext(tx, left);
     return { ...left, carried: [] };
   }
@@ -150,8 +149,8 @@ export class ChangeSubmit {
   }
 
   /** Switches an incomplete subscription: its open invoice is replaced, for the same period and with the same deadline. */
-  private async replaceOpen(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<Carried> {
-    const { sub, at, composed, periods, ended } = quoted;
+  private async replaceOpen(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<SubmitResult> {
+    const { sub, at, calculated, periods, ended } = quoted;
     const [current] = periods;
     const unpaid = current && inUnpaidPeriod(sub, quoted.update, current);
     const where = { invoiceId: current?.invoiceId ?? sub.latestInvoiceId };
@@ -169,43 +168,48 @@ export class ChangeSubmit {
         await this.arrears.moveEnd(tx, sub, end, { isResold: true });
     }
     const switched = { ...(unpaid?.sub ?? sub), latestInvoiceId: invoiceId };
-    const done = await this.effects.takeEffect(tx, switched, billed, [], {
+    const done = await this.planChanges.apply(tx, switched, billed, [], {
       log: 'Update',
       keepsNext: true,
     });
-    const period = { ...composed.bill.period, seq: open.periodSeq + 1 };
-    const bill = { ...composed.bill, period };
-    await moveDiscount(tx, open, { ...composed, bill }, invoiceId);
+    const period = { ...calculated.input.period, seq: open.periodSeq + 1 };
+    const replacing = { ...calculated, input: { ...calculated.input, period } };
+    await moveDiscount(tx, open, replacing, invoiceId);
     await releasePeriod(tx, open);
-    await this.endings.cancel(tx, open);
+    await this.closing.cancel(tx, open);
     // lines that the open invoice had carried stand on the new one
     const again = await tx.lock(subscriptionAggregate, sub.subscriptionId, 'subscription_not_found');
     if (again.carried.length > sub.carried.length) {
       tx.step(subscriptionAggregate, { ...again, carried: sub.carried, modifyTime: tx.now }, 'subscription.updated');
     }
-    const making = { ...makingOf(input, deadline), invoiceId };
-    const { view, payment } = await this.maker.make(tx, { ...composed, bill }, making);
+    const options = { ...issueOptions(input, deadline), invoiceId };
+    const { view, payment } = await this.issuer.issue(tx, replacing, options);
     return { ...done, view, ...(payment && { paymentId: payment.paymentId }) };
   }
 }
 
 /** The use of a discount by an open invoice goes over to the one that replaces it, where that is reduced by it too. */
-async function moveDiscount(tx: Tx, open: InvoiceState, composed: Composed, invoiceId: string): Promise<void> {
-  const amount = composed.composition.amounts.discountAmount;
+async function moveDiscount(
+  tx: Tx,
+  open: InvoiceState,
+  calculated: CalculatedInvoice,
+  invoiceId: string,
+): Promise<void> {
+  const amount = calculated.composition.amounts.discountAmount;
   const use = await discounts.useOf(tx, open);
-  if (!use) await useDiscount(tx, composed, invoiceId);
+  if (!use) await useDiscount(tx, calculated, invoiceId);
   else if (amount > 0n) await discounts.attach(tx, use.useId, { invoiceId, amount });
 }
 
 /** Outcome of a submit. */
-interface Carried {
+interface SubmitResult {
   update: PendingUpdate;
   view?: Invoice;
   paymentId?: string;
 }
 
 /** Lets a change wait: the subscription names it. */
-function waiting(tx: Tx, sub: Subscription, update: PendingUpdate): PendingUpdate {
+function awaitPayment(tx: Tx, sub: Subscription, update: PendingUpdate): PendingUpdate {
   const { pendingUpdateId } = update;
   const pending = { ...update, status: 'pending' } as const;
   tx.step(pendingUpdateAggregate, pending, 'subscription.pending_update.create');
@@ -215,7 +219,7 @@ function waiting(tx: Tx, sub: Subscription, update: PendingUpdate): PendingUpdat
 }
 
 /** The content of a submit; the date and total of its preview make no other change of it. */
-function askedOf(sub: Subscription, input: Input): string {
+function askedForChange(sub: Subscription, input: Input): string {
   const { newPlanId, quantity, addonParams = addonParamsOf(sub), currency, effectImmediate } = input;
   const { discountCode, discount, applyPromoCredit, applyPromoCreditAmount, gatewayId, manualPayment } = input;
   const { productData, refund, taxPercentage, vatNumber, vatCountryCode, paymentMethodId } = input;
@@ -226,13 +230,13 @@ function askedOf(sub: Subscription, input: Input): string {
   return askedText({ ...plan, ...reductions, ...taxes, ...payment, effectImmediate });
 }
 
-function deadlineOf({ now }: Tx, { sub, gateway, settings }: ChangeQuote): number {
+function deadlineOfChange({ now }: Tx, { sub, gateway, settings }: ChangeQuote): number {
   const wire = gateway?.gatewayName === WIRE_TRANSFER;
   const wireDue = wire && { wireDue: daysAfter(now, settings.firstInvoiceDays) };
   return changeDeadline({ submitted: now, periodEnd: sub.currentPeriodEnd, ...wireDue });
 }
 
-const makingOf = (input: Input, deadline: number): Making => ({
+const issueOptions = (input: Input, deadline: number): IssueOptions => ({
   status: 'open',
   createFrom: createFrom.api,
   deadline,
@@ -259,13 +263,16 @@ async function assertPeriodsDecided(tx: Tx, { periods }: ChangeQuote): Promise<v
 }
 
 /** The currency and total of the preview that the caller confirms; usage, which goes on meanwhile, may be left out. */
-function assertConfirmed({ confirmCurrency, confirmTotalAmount }: Input, { after, composed }: ChangeQuote): void {
+function assertChangeConfirmed(
+  { confirmCurrency, confirmTotalAmount }: Input,
+  { after, calculated }: ChangeQuote,
+): void {
   if (confirmCurrency !== '' && confirmCurrency !== after.currency) {
     throw invalid('/confirmCurrency', `is ${confirmCurrency}: the subscription is in ${after.currency}`);
   }
   if (confirmTotalAmount === undefined) return;
-  const { lines, amounts } = composed.composition;
-  const usage = sum(composed.bill.items.map((item, at) => (isUsage(item) ? (lines[at]?.amount ?? 0n) : 0n)));
+  const { lines, amounts } = calculated.composition;
+  const usage = sum(calculated.input.items.map((item, at) => (isUsage(item) ? (lines[at]?.amount ?? 0n) : 0n)));
   const total = amounts.totalAmount;
   const confirmed = BigInt(confirmTotalAmount);
   if (confirmed === total || confirmed === total - usage) return;

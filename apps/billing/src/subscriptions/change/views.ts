@@ -1,16 +1,19 @@
 import * as contract from '@recur/contracts';
 import { type AggregateOf, aggregate, type Reader } from '@recur/platform';
 import { shownAddons, shownPlan } from '../../customers/catalog.js';
-import { type PendingUpdate, pendingUpdates } from '../tables.js';
+import { emptyMember } from '../../customers/merchants.js';
+import { isoTime } from '../../invoices/views.js';
+import type { RequestedEffect } from '../domain/changes.js';
+import { type PendingUpdate, pendingUpdates } from '../pending-update.js';
 import { addonParamsOf } from '../views.js';
 
-const emptyMember = contract.emptyOf(contract.MerchantMember);
-
-const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
+/** The effect that a request asks for by its `effectImmediate`. */
+export const requestedEffect = (code: number): RequestedEffect =>
+  ([undefined, 'now', 'periodEnd'] as const)[code] ?? 'byRules';
 
 /** A change that was submitted, as the API shows it. */
 export function pendingUpdateView(update: PendingUpdate): contract.SubscriptionPendingUpdate {
-  const { merchantId, pendingUpdateId, subscriptionId, userId, effectImmediate, effectTime, metadata } = update;
+  const { merchantId, pendingUpdateId, subscriptionId, userId, effectTime, metadata } = update;
   const { planId, quantity, currency, updatePlanId, updateQuantity, updateCurrency } = update;
   const { invoiceId, link, gatewayId, name, note, memberId, memberEmail, planSnapshot, updateSnapshot } = update;
   return {
@@ -18,7 +21,7 @@ export function pendingUpdateView(update: PendingUpdate): contract.SubscriptionP
     pendingUpdateId,
     subscriptionId,
     userId,
-    effectImmediate,
+    effectImmediate: contract.pendingUpdateEffect[update.effect],
     effectTime,
     metadata,
     planId,
@@ -45,8 +48,8 @@ export function pendingUpdateView(update: PendingUpdate): contract.SubscriptionP
     updateAddons: shownAddons(updateSnapshot.addons),
     updateAddonData: addonData(updateSnapshot),
     merchantMember: memberId === 0 ? null : { ...emptyMember, merchantId, id: memberId, email: memberEmail },
-    gmtCreate: iso(update.createTime),
-    gmtModify: iso(update.modifyTime),
+    gmtCreate: isoTime(update.createTime),
+    gmtModify: isoTime(update.modifyTime),
   };
 }
 

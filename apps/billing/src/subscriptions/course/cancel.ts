@@ -1,29 +1,29 @@
 import { Controller } from '@nestjs/common';
 import { cancelAtPeriodEnd, cancelSubscription, type In, keepAfterPeriodEnd } from '@recur/contracts';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
-import { goOnCollecting } from '../../invoices/collecting.js';
-import { ChangeEffects } from '../change/effects.js';
+import { resumeCollecting } from '../../invoices/collecting.js';
+import { PlanChanges } from '../change/plan-changes.js';
 import { endingAtPeriodEnd, type Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { periodsFrom } from '../periods.js';
-import { SubscriptionEndings } from '../renewal/termination.js';
+import { SubscriptionTermination } from '../renewal/termination.js';
 import { scheduleNext } from '../schedule.js';
 import { subscriptionAggregate } from '../views.js';
 
 /** subscription/cancel, cancel_at_period_end and cancel_last_cancel_at_period_end. */
 @Controller()
-export class Cancelling {
+export class CancelSubscription {
   constructor(
     private readonly db: Db,
-    private readonly endings: SubscriptionEndings,
-    private readonly changes: ChangeEffects,
+    private readonly termination: SubscriptionTermination,
+    private readonly changes: PlanChanges,
   ) {}
 
   @Handle(cancelSubscription)
   cancel({ reason, prorate, invoiceNow, refund, ...key }: In<typeof cancelSubscription>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const sub = await lockNamed(tx, key);
-      await this.endings.end(tx, sub, { move: 'cancel', reason, log: 'Cancel', prorate, invoiceNow, refund });
+      await this.termination.end(tx, sub, { move: 'cancel', reason, log: 'Cancel', prorate, invoiceNow, refund });
       return {};
     });
   }
@@ -44,7 +44,7 @@ export class Cancelling {
       const sub = await lockNamed(tx, key);
       setEnding(tx, sub, false);
       const [next] = await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd);
-      if (next?.state === 'open' && next.invoiceId !== '') goOnCollecting(tx, next.invoiceId);
+      if (next?.state === 'open' && next.invoiceId !== '') resumeCollecting(tx, next.invoiceId);
       return {};
     });
   }

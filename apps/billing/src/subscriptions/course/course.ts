@@ -2,19 +2,19 @@ import { Controller } from '@nestjs/common';
 import { activateTemporarily, changeDueDay, changeGateway, type In, resumeSubscription } from '@recur/contracts';
 import { DAY_SECONDS, dueDayOf, dueSeries, invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
-import { InvoicePaying } from '../../collection/pay.js';
+import { PayInvoice } from '../../collection/pay.js';
 import { sellerCountry } from '../../customers/merchants.js';
 import { announceMethod } from '../../gateways/chargeable.js';
 import { usableGateway } from '../../gateways/domain/gateway.js';
 import { allGateways, assertSaved, findGateway } from '../../gateways/gateway-index.js';
-import { compose } from '../../invoices/issuing/calculate.js';
+import { calculateInvoice } from '../../invoices/issuing/calculate.js';
 import { previewOf } from '../../invoices/issuing/preview.js';
 import { openInvoicesOf } from '../../invoices/open-invoices.js';
 import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import { invoiceAggregate } from '../../invoices/views.js';
 import { Arrears } from '../arrears.js';
-import { ChangeEffects } from '../change/effects.js';
-import { nextBill } from '../change/next-bill.js';
+import { PlanChanges } from '../change/plan-changes.js';
+import { upcomingInvoice } from '../change/upcoming-invoice.js';
 import { intervalOf } from '../domain/items.js';
 import { assertDueDay } from '../domain/start.js';
 import { hasEnded, isInTrial, moved, planOf, type Subscription } from '../domain/subscription.js';
@@ -28,7 +28,7 @@ import { subscriptionAggregate, subscriptionView } from '../views.js';
 export class DueDays {
   constructor(
     private readonly db: Db,
-    private readonly changes: ChangeEffects,
+    private readonly changes: PlanChanges,
     private readonly arrears: Arrears,
   ) {}
 
@@ -50,17 +50,17 @@ export class DueDays {
     if (dueDayOf(sub.anchor, interval, sub.timeZone) === dueDay) {
       return { subscription: subscriptionView(sub), invoice: null };
     }
-    const [ahead] = await periodsFrom(tx, subscriptionId, sub.currentPeriodEnd);
+    const [upcoming] = await periodsFrom(tx, subscriptionId, sub.currentPeriodEnd);
     // lines that the withdrawn invoice had carried are unbilled again
-    const before = ahead?.state === 'open' ? await this.changes.withdrawNext(tx, sub) : sub;
-    const from = ahead?.state === 'paid' ? ahead.endAt : sub.currentPeriodEnd;
+    const before = upcoming?.state === 'open' ? await this.changes.voidUpcomingInvoice(tx, sub) : sub;
+    const from = upcoming?.state === 'paid' ? upcoming.endAt : sub.currentPeriodEnd;
     const { anchor, k: periodNo } = dueSeries(from, sub.anchor, dueDay, interval, sub.timeZone);
     const after = { ...before, anchor, periodNo, modifyTime: tx.now };
     const subscription = tx.step(subscriptionAggregate, after, 'subscription.updated', {
       log: `ChangeDueDay: ${dueDay}`,
     }).view;
     tx.schedule(NEXT, subscriptionId, tx.now);
-    return { subscription, invoice: ahead?.state === 'paid' ? null : await nextInvoice(tx, this.arrears, after) };
+    return { subscription, invoice: upcoming?.state === 'paid' ? null : await previewOfNext(tx, this.arrears, after) };
   }
 }
 
@@ -78,10 +78,10 @@ function assertMovable(sub: Subscription, now: number): void {
   throw new Rejected('subscription_wrong_state', `Subscription ${subscriptionId} ${why}: cannot change its due day`);
 }
 
-async function nextInvoice(tx: Tx, arrears: Arrears, sub: Subscription) {
-  const { bill, sub: billed } = await nextBill(tx, sub, { arrears, moment: tx.now });
+async function previewOfNext(tx: Tx, arrears: Arrears, sub: Subscription) {
+  const { input: next, sub: billed } = await upcomingInvoice(tx, sub, { arrears, moment: tx.now });
   const [gateway, sellerCountryCode] = await Promise.all([findGateway(tx, billed.gatewayId), sellerCountry(tx)]);
-  return previewOf(tx, await compose(tx, bill, { gateway, sellerCountryCode }));
+  return previewOf(tx, await calculateInvoice(tx, next, { gateway, sellerCountryCode }));
 }
 
 const longestGrant = 30 * DAY_SECONDS;
@@ -92,7 +92,7 @@ export class RunningSubscriptions {
   constructor(
     private readonly db: Db,
     private readonly outcomes: InvoiceOutcomes,
-    private readonly paying: InvoicePaying,
+    private readonly paying: PayInvoice,
   ) {}
 
   /** Usable until a time, which becomes the deadline of its open invoice. */
@@ -104,7 +104,7 @@ export class RunningSubscriptions {
         throw invalid('/expireTime', `must be after ${tx.now} and at most 30 days after it`);
       }
       if (sub.status === 'active') throw wrongState(sub, 'grant it time');
-      const granted = { ...moved(sub, 'suspend', tx.now), currentPeriodPaid: expireTime };
+      const granted = { ...moved(sub, 'suspend', tx.now), unpaidUntil: expireTime };
       tx.step(subscriptionAggregate, granted, 'subscription.updated', { log: 'ActiveTemporarily' });
       for (const row of await periodsFrom(tx, subscriptionId, sub.currentPeriodStart)) {
         if (row.state !== 'open') continue;

@@ -2,23 +2,24 @@ import { Controller } from '@nestjs/common';
 import { addTrialTime, type In } from '@recur/contracts';
 import { boundary, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
-import { InvoiceEndings } from '../../invoices/close.js';
-import { moveLines, soldLines } from '../../invoices/crediting/creditable-lines.js';
+import { InvoiceClosing } from '../../invoices/close.js';
+import { creditableLines, moveServicePeriods } from '../../invoices/crediting/creditable-lines.js';
 import { InvoiceOutcomes } from '../../invoices/outcomes.js';
-import type { Stretch } from '../../pricing/proration.js';
+import type { ServicePeriod } from '../../pricing/proration.js';
 import { Arrears } from '../arrears.js';
-import { ChangeEffects } from '../change/effects.js';
-import { deferredOf } from '../change/next-bill.js';
 import { nextLines } from '../change/next-period.js';
-import { deferred, sells } from '../domain/apply-change.js';
-import { carriedMoved } from '../domain/carried.js';
+import { PlanChanges } from '../change/plan-changes.js';
+import { deferredOf } from '../change/upcoming-invoice.js';
+import { sellsItems, withDeferredChange } from '../domain/apply-change.js';
 import { intervalOf } from '../domain/items.js';
+import { movedPendingItems } from '../domain/pending-items.js';
 import { type Period, type PeriodRow, sellsPlan } from '../domain/periods.js';
 import { hasEnded, moved, planOf, type Subscription } from '../domain/subscription.js';
 import { appendedTrialEnd } from '../domain/trials.js';
+import { pendingUpdates } from '../pending-update.js';
 import { addPeriod, periodsFrom, voidPeriod } from '../periods.js';
 import { scheduleNext } from '../schedule.js';
-import { pendingUpdates, subscriptionPeriods } from '../tables.js';
+import { subscriptionPeriods } from '../tables.js';
 import { subscriptionAggregate } from '../views.js';
 
 /** subscription/add_new_trial_start. */
@@ -26,8 +27,8 @@ import { subscriptionAggregate } from '../views.js';
 export class TrialTime {
   constructor(
     private readonly db: Db,
-    private readonly changes: ChangeEffects,
-    private readonly endings: InvoiceEndings,
+    private readonly changes: PlanChanges,
+    private readonly closing: InvoiceClosing,
     private readonly outcomes: InvoiceOutcomes,
     private readonly arrears: Arrears,
   ) {}
@@ -42,13 +43,14 @@ export class TrialTime {
       const unpaid = isUnpaid && current?.state === 'open' ? current : undefined;
       const { sub: appended, free } = extended(before, appendTrialEndHour, tx.now, unpaid);
       const paidNext = free && rows.find(row => row.startAt === before.currentPeriodEnd && row.state === 'paid');
-      // free time that follows a trial of several steps is part of the new stretch
+      // free time that follows a trial of several steps is part of the new period
       const isMoved = paidNext !== undefined && paidNext.kind !== 'free';
-      const next = isMoved ? movedAfter(await soldAs(tx, appended, paidNext), paidNext) : undefined;
+      const next = isMoved ? movedAfter(await movedInput(tx, appended, paidNext), paidNext) : undefined;
       const sub = next ? countedAfter(appended, next) : appended;
       const log = `AddNewTrialEnd: ${before.trialEnd} -> ${sub.trialEnd}`;
-      const after = isUnpaid ? { ...moved(sub, 'activate', tx.now), currentPeriodPaid: 1, dunningTime: 0 } : sub;
-      const carried = paidNext && next ? carriedMoved(sub.carried, stretchOf(paidNext), stretchOf(next)) : sub.carried;
+      const after = isUnpaid ? { ...moved(sub, 'activate', tx.now), unpaidUntil: 0, dunningTime: 0 } : sub;
+      const carried =
+        paidNext && next ? movedPendingItems(sub.carried, timeOfPeriod(paidNext), timeOfPeriod(next)) : sub.carried;
       const saved = { ...after, carried, ...(unpaid && unpaid.invoiceId !== '' && { latestInvoiceId: '' }) };
       const { state } = tx.step(subscriptionAggregate, saved, 'subscription.updated', { log });
       if (isUnpaid) {
@@ -63,7 +65,7 @@ export class TrialTime {
       } else if (free) {
         if (paidNext && next) await move(tx, paidNext, next);
         else if (paidNext) await voidPeriod(tx, paidNext);
-        else await this.changes.withdrawNext(tx, before);
+        else await this.changes.voidUpcomingInvoice(tx, before);
         const { kind, start: startAt, end: endAt } = free;
         const { userId } = sub;
         await addPeriod(tx, { subscriptionId, userId, kind, startAt, endAt, invoiceId: '', state: 'paid' });
@@ -78,32 +80,32 @@ export class TrialTime {
   private async cancelled(tx: Tx, { invoiceId }: PeriodRow): Promise<void> {
     if (invoiceId === '') return;
     const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
-    if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
+    if (invoice.status === 'processing') await this.closing.cancel(tx, invoice);
   }
 }
 
 /** The subscription as its next period was sold: as it is, or with its deferred change. */
-async function soldAs(tx: Tx, sub: Subscription, next: PeriodRow): Promise<Subscription> {
+async function movedInput(tx: Tx, sub: Subscription, next: PeriodRow): Promise<Subscription> {
   const update = await deferredOf(tx, sub);
-  if (!update || !sellsPlan(next) || sells(sub, (await nextLines(tx, next)).lines)) return sub;
-  return deferred(sub, update);
+  if (!update || !sellsPlan(next) || sellsItems(sub, (await nextLines(tx, next)).lines)) return sub;
+  return withDeferredChange(sub, update);
 }
 
 /** Moves a paid period, and the time that its lines sell. */
 async function move(tx: Tx, from: PeriodRow, to: PeriodRow): Promise<void> {
-  const sold = await soldLines(tx, from.subscriptionId, from.startAt);
+  const sold = await creditableLines(tx, from.subscriptionId, from.startAt);
   for (const invoiceId of new Set(sold.map(line => line.invoiceId))) {
-    await moveLines(tx, invoiceId, stretchOf(from), stretchOf(to));
+    await moveServicePeriods(tx, invoiceId, timeOfPeriod(from), timeOfPeriod(to));
   }
   tx.save(subscriptionPeriods, to);
 }
 
-const stretchOf = ({ startAt: start, endAt: end }: PeriodRow): Stretch => ({ start, end });
+const timeOfPeriod = ({ startAt: start, endAt: end }: PeriodRow): ServicePeriod => ({ start, end });
 
 /** A change that waits for the end of the period waits for the new one. */
 async function moveDeferred(tx: Tx, { pendingUpdateId, currentPeriodEnd }: Subscription): Promise<void> {
   const update = pendingUpdateId ? await tx.lockIfAny(pendingUpdates, { pendingUpdateId }) : undefined;
-  if (update?.status === 'pending' && update.effectImmediate === 0) {
+  if (update?.status === 'pending' && update.effect === 'periodEnd') {
     tx.save(pendingUpdates, { ...update, effectTime: currentPeriodEnd });
   }
 }
@@ -112,14 +114,14 @@ async function moveDeferred(tx: Tx, { pendingUpdateId, currentPeriodEnd }: Subsc
 export interface Extension {
   sub: Subscription;
   /**
-   * The free stretch after its current period, or in its place where that is not paid; undefined where it follows the steps
+   * The free period after its current period, or in its place where that is not paid; undefined where it follows the steps
    * of a trial that are left.
    */
   free: Period | undefined;
 }
 
 /**
- * Appends hours of free time after what is paid: periods are counted anew from its end. In a trial of several steps it
+ * Appends hours of free time after what is paid: periods are counted again from its end. In a trial of several steps it
  * follows the last one. `unpaid` is the current period where it is not paid: its time until now, and the hours, are free.
  * Throws Rejected `subscription_not_extendable`.
  */
@@ -141,7 +143,7 @@ export function extended(sub: Subscription, hours: number, now: number, unpaid?:
 const hasStepsLeft = ({ multiTrial }: Subscription): boolean =>
   multiTrial !== null && !multiTrial.finished && multiTrial.currentIndex + 1 < multiTrial.steps.length;
 
-/** A paid next period after the free stretch in front of it: it keeps its length, a full one by the calendar. */
+/** A paid next period after the free period in front of it: it keeps its length, a full one by the calendar. */
 export function movedAfter(sub: Subscription, row: PeriodRow): PeriodRow {
   const startAt = sub.currentPeriodEnd;
   const full = boundary(startAt, 1, intervalOf(planOf(sub)), sub.timeZone);

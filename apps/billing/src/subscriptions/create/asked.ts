@@ -19,17 +19,17 @@ export function askedText({
     .digest('base64url');
 }
 
-type Submit = Pick<In<typeof createSubscription>, 'startIncomplete' | 'splitPayment'>;
+type AskedSubmit = Pick<In<typeof createSubscription>, 'startIncomplete' | 'splitPayment'>;
 
 /**
  * The content of a submit, with the facts that its price depends on: the state of the plans, and where the user is taxed. How
  * the user is named, what is confirmed, the method, and where pages lead to make no other order of it.
  */
-export async function askedOf(
+export async function askedForCreate(
   tx: Tx,
   { data }: Pick<Customer, 'data'>,
   occasion: string,
-  input: CreateInput & Partial<Submit>,
+  input: CreateInput & Partial<AskedSubmit>,
 ): Promise<string> {
   const { planId, quantity, addonParams, currency, discountCode, discount, productData, gatewayId } = input;
   const { applyPromoCredit, applyPromoCreditAmount, freeInInitialPeriod, freeTimeEnd, trialEnd } = input;

@@ -5,23 +5,23 @@ import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertBuyer, type Customer, findUser } from '../../customers/users.js';
 import { announceMethod } from '../../gateways/chargeable.js';
 import { assertSaved, findMethod } from '../../gateways/gateway-index.js';
-import { InvoiceEndings } from '../../invoices/close.js';
+import { InvoiceClosing } from '../../invoices/close.js';
 import { InvoiceOutcomes } from '../../invoices/outcomes.js';
-import { giveBackWaiting } from '../codes.js';
+import { releaseReserved } from '../codes.js';
 import { ended, isLive, type Subscription, unpaidStatuses } from '../domain/subscription.js';
 import { subscriptions } from '../tables.js';
 import { subscriptionAggregate, subscriptionView } from '../views.js';
-import { askedOf } from './asked.js';
-import { assertNamed, type Quote, quote, userKeyOf } from './quote.js';
-import { FirstPeriods } from './start.js';
+import { askedForCreate } from './asked.js';
+import { assertNamed, type Quote, quote, subscriberKey } from './quote.js';
+import { SubscriptionStart } from './start.js';
 
 type Input = In<typeof createSubscription>;
 
 /** A user's other subscriptions to a product when a new one is submitted. */
 @Injectable()
-export class Others {
+export class DuplicateSubscriptions {
   constructor(
-    private readonly endings: InvoiceEndings,
+    private readonly closing: InvoiceClosing,
     private readonly outcomes: InvoiceOutcomes,
   ) {}
 
@@ -35,7 +35,7 @@ export class Others {
    * The answer to a submit that was made before: its subscription is young and not paid yet. A method that only the second
    * one names is charged from then on. Throws Rejected `payment_method_not_found` for one that there is not.
    */
-  async again(tx: Tx, { userId, asked, confirmTotalAmount, paymentMethodId }: Repeat) {
+  async repeated(tx: Tx, { userId, asked, confirmTotalAmount, paymentMethodId }: Repeat) {
     const others = await tx.all(subscriptions, { userId, asked }, 'order by subscription_id desc limit 1');
     const [other] = others.filter(({ status, createTime }) => isFresh(status, tx.now - createTime));
     if (!other || other.latestInvoiceId === '') return undefined;
@@ -53,7 +53,7 @@ export class Others {
    * Makes room for a new subscription: one that is not paid yet is cancelled. Throws Rejected `subscription_exists` for one
    * that lives, `payment_under_way` for one whose first payment may be taken at any moment.
    */
-  async replace(tx: Tx, { userId, productId }: Pick<Subscription, 'userId' | 'productId'>): Promise<void> {
+  async resolve(tx: Tx, { userId, productId }: Pick<Subscription, 'userId' | 'productId'>): Promise<void> {
     const others = await tx.parts(subscriptions, { userId, productId }, 'order by subscription_id');
     const alive = others.find(({ status }) => isLive(status));
     if (alive) {
@@ -64,9 +64,9 @@ export class Others {
       const { latestInvoiceId: invoiceId } = other;
       const invoice = invoiceId ? await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found') : undefined;
       // cancelling its invoice ends it
-      if (invoice?.status === 'processing') await this.endings.cancel(tx, invoice);
+      if (invoice?.status === 'processing') await this.closing.cancel(tx, invoice);
       else {
-        await giveBackWaiting(tx, other);
+        await releaseReserved(tx, other);
         tx.step(subscriptionAggregate, ended(other, 'cancel', 'Replaced', tx.now), 'subscription.cancelled');
       }
     }
@@ -75,11 +75,11 @@ export class Others {
 
 /** subscription/create_submit. */
 @Controller()
-export class Subscribing {
+export class CreateSubscription {
   constructor(
     private readonly db: Db,
-    private readonly others: Others,
-    private readonly begins: FirstPeriods,
+    private readonly others: DuplicateSubscriptions,
+    private readonly begins: SubscriptionStart,
   ) {}
 
   @Handle(createSubscription)
@@ -89,12 +89,12 @@ export class Subscribing {
 
   /** Creates a subscription within a transaction of the caller. */
   async created(tx: Tx, input: Input, caller: Caller) {
-    const key = userKeyOf(input);
+    const key = subscriberKey(input);
     assertNamed(key);
     const user = assertBuyer(tx, key, await findUser(tx, key));
     await this.others.takeTurns(tx, user.id);
-    const asked = await askedOf(tx, user, 'create', input);
-    const again = await this.others.again(tx, { ...input, userId: user.id, asked });
+    const asked = await askedForCreate(tx, user, 'create', input);
+    const again = await this.others.repeated(tx, { ...input, userId: user.id, asked });
     const made = again ?? (await this.begun(tx, input, caller, user, asked));
     return { action: {}, otherPendingCryptoSubscription: null, token: '', user: user.data, ...made };
   }
@@ -102,19 +102,19 @@ export class Subscribing {
   private async begun(tx: Tx, input: Input, caller: Caller, user: Customer, asked: string) {
     const ids = { id: await tx.nextId(subscriptions), subscriptionId: tx.newId('sub_') };
     const quoted = await quote(tx, { ...input, asked }, user, caller, ids);
-    assertConfirmed(input, quoted);
+    assertQuoteConfirmed(input, quoted);
     await assertMethod(tx, quoted);
-    await this.others.replace(tx, quoted.sub);
-    return this.begins.make(tx, quoted, input, 'New');
+    await this.others.resolve(tx, quoted.sub);
+    return this.begins.start(tx, quoted, input, 'New');
   }
 }
 
 /** The currency and total of the preview that the caller confirms. */
-function assertConfirmed({ confirmCurrency, confirmTotalAmount }: Input, { sub, composed }: Quote): void {
+function assertQuoteConfirmed({ confirmCurrency, confirmTotalAmount }: Input, { sub, calculated }: Quote): void {
   if (confirmCurrency !== '' && confirmCurrency !== sub.currency) {
     throw invalid('/confirmCurrency', `is ${confirmCurrency}: the subscription is in ${sub.currency}`);
   }
-  const { totalAmount } = composed.composition.amounts;
+  const { totalAmount } = calculated.composition.amounts;
   if (confirmTotalAmount === undefined || BigInt(confirmTotalAmount) === totalAmount) return;
   throw new Rejected('total_changed', `The total is ${totalAmount}, not ${confirmTotalAmount}`);
 }

@@ -4,18 +4,18 @@ import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertBuyer, findUser } from '../../customers/users.js';
 import * as discounts from '../../discounts/redemption.js';
 import { gatewayView } from '../../gateways/views.js';
-import { explanationOf, previewOf, refusalOf, taxReasonOf } from '../../invoices/issuing/preview.js';
+import { discountRefusal, explanationOfPreview, previewOf, taxReasonOf } from '../../invoices/issuing/preview.js';
 import { countryName } from '../../tax/countries.js';
 import { isLive } from '../domain/subscription.js';
 import { subscriptions } from '../tables.js';
 import { addonParamsOf } from '../views.js';
-import { numberAnswer, type Quote, quote, userKeyOf } from './quote.js';
+import { numberAnswer, type Quote, quote, subscriberKey } from './quote.js';
 
 type Input = In<typeof previewSubscription>;
 
 /** subscription/create_preview. */
 @Controller()
-export class SubscribingPreview {
+export class CreatePreview {
   constructor(private readonly db: Db) {}
 
   @Handle(previewSubscription)
@@ -27,18 +27,18 @@ export class SubscribingPreview {
   explained(input: Input, caller: Caller) {
     // writes nothing; a transaction may ask other services for copies that are missing
     return this.db.write(caller, async tx => {
-      const key = userKeyOf(input);
+      const key = subscriberKey(input);
       const isNamed = key.userId !== undefined || key.externalUserId !== '' || key.email !== '';
       const found = isNamed ? await findUser(tx, key) : undefined;
       // a user who is named by e-mail only may be made by the submit
       const user = key.userId === undefined && !key.externalUserId ? found : assertBuyer(tx, key, found);
       const full = { ...input, ...notGiven };
       const quoted = await quote(tx, full, user, caller, { id: 0, subscriptionId: '' });
-      const { sub, composed } = quoted;
+      const { sub, calculated } = quoted;
       const [invoice, discount, alive] = await Promise.all([
-        previewOf(tx, composed),
-        input.discountCode === '' ? null : discounts.shown(tx, input.discountCode),
-        aliveOf(tx, quoted),
+        previewOf(tx, calculated),
+        input.discountCode === '' ? null : discounts.shownDiscount(tx, input.discountCode),
+        liveSubscription(tx, quoted),
       ]);
       const { originAmount, discountAmount, taxAmount, taxPercentage, totalAmount, totalAmountExcludingTax } = invoice;
       return {
@@ -51,25 +51,25 @@ export class SubscribingPreview {
         totalAmount,
         addonParams: addonParamsOf(sub),
         addons: sub.planSnapshot.addons,
-        applyPromoCredit: composed.promo !== undefined,
+        applyPromoCredit: calculated.promo !== undefined,
         currency: sub.currency,
         quantity: sub.quantity,
         plan: sub.planSnapshot.plan,
         trialEnd: sub.trialEnd,
-        ...refusalOf(composed),
-        explanation: explanationOf(composed),
+        ...discountRefusal(calculated),
+        explanation: explanationOfPreview(calculated),
         email: user?.data.email ?? key.email ?? '',
         gateway: quoted.gateway ? gatewayView(quoted.gateway) : null,
         otherActiveSubscriptionId: alive,
         otherPendingCryptoSubscription: null,
-        recurringDiscountCode: composed.discount?.recurring ? composed.discount.code : '',
+        recurringDiscountCode: calculated.discount?.recurring ? calculated.discount.code : '',
         subscriptionAmountExcludingTax: totalAmountExcludingTax,
-        taxReason: taxReasonOf(composed),
+        taxReason: taxReasonOf(calculated),
         timeZone: sub.timeZone,
         userId: user?.id ?? 0,
-        vatCountryCode: composed.tax.buyer.countryCode,
-        vatCountryName: countryName(composed.tax.buyer.countryCode),
-        ...(await vatNumberOf(tx, input.vatNumber || (user?.data.vATNumber ?? ''))),
+        vatCountryCode: calculated.tax.buyer.countryCode,
+        vatCountryName: countryName(calculated.tax.buyer.countryCode),
+        ...(await vatNumberShown(tx, input.vatNumber || (user?.data.vATNumber ?? ''))),
       };
     });
   }
@@ -79,13 +79,13 @@ export class SubscribingPreview {
 const notGiven = { confirmCurrency: '', paymentUIMode: '', splitPayment: false };
 
 /** The live subscription of the user to the product; '' for none. */
-async function aliveOf(tx: Tx, { sub: { userId, productId } }: Quote): Promise<string> {
+async function liveSubscription(tx: Tx, { sub: { userId, productId } }: Quote): Promise<string> {
   if (userId === 0) return '';
   const others = await tx.all(subscriptions, { userId, productId });
   return others.find(({ status }) => isLive(status))?.subscriptionId ?? '';
 }
 
-async function vatNumberOf(
+async function vatNumberShown(
   tx: Tx,
   vatNumber: string,
 ): Promise<{ vatNumber: string; vatNumberValidate: ValidResult | null; vatNumberValidateMessage: string }> {

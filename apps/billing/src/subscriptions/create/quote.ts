@@ -14,35 +14,38 @@ import { ownMerchant } from '../../customers/merchants.js';
 import type { Customer, UserKey } from '../../customers/users.js';
 import { chooseGateway, type Gateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/gateway-index.js';
-import type { Bill } from '../../invoices/domain/items.js';
-import { type Composed, compose } from '../../invoices/issuing/calculate.js';
+import type { InvoiceInput } from '../../invoices/domain/items.js';
+import { type CalculatedInvoice, calculateInvoice } from '../../invoices/issuing/calculate.js';
 import { statedCountry } from '../../tax/countries.js';
 import { parseVatNumber } from '../../tax/vat-number.js';
 import { answerAbout } from '../../tax/vat-numbers.js';
 import { externalTerms } from '../codes.js';
-import { type FirstTerms, firstBill } from '../domain/bill.js';
-import { amountOf, assertChoice, type Choice, itemsFor, snapshotOf, storedItems } from '../domain/items.js';
-import { type Start, startOf } from '../domain/start.js';
+import { type FirstInvoiceTerms, firstInput } from '../domain/invoice-input.js';
+import { assertChoice, type Choice, itemsAmount, itemsFor, snapshotOf, storedItems } from '../domain/items.js';
+import { type Start, subscriptionStart } from '../domain/start.js';
 import type { Subscription } from '../domain/subscription.js';
-import { settingsOf } from '../settings.js';
-import { type Settings, subscriptions } from '../tables.js';
+import { subscriptionSettingsOf } from '../settings.js';
+import { type SubscriptionSettings, subscriptions } from '../tables.js';
 
-type Submit = In<typeof createSubscription>;
+type SubmittedCreate = In<typeof createSubscription>;
 /** Terms of create_preview and create_submit; what only the latter has is optional. */
-export type CreateInput = Omit<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId' | 'startIncomplete'> &
-  Partial<Pick<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId'>> & {
+export type CreateInput = Omit<
+  SubmittedCreate,
+  'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId' | 'startIncomplete'
+> &
+  Partial<Pick<SubmittedCreate, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId'>> & {
     manualPayment?: boolean;
     asked?: string;
   };
 
-/** A new subscription as it would be, with its first bill composed. */
+/** A new subscription as it would be, with its first invoice calculated. */
 export interface Quote {
   sub: Subscription;
   start: Start;
-  composed: Composed;
+  calculated: CalculatedInvoice;
   gateway: Gateway | undefined;
   plan: Plan;
-  settings: Settings;
+  settings: SubscriptionSettings;
 }
 
 /**
@@ -58,16 +61,16 @@ export async function quote(
   occasion: 'create' | 'renew' = 'create',
 ): Promise<Quote> {
   const [choice, all, settings, merchant] = await Promise.all([
-    choiceOf(tx, input),
+    choiceOfCreate(tx, input),
     allGateways(tx),
-    settingsOf(tx),
+    subscriptionSettingsOf(tx),
     ownMerchant(tx),
   ]);
   const { plan, currency } = choice;
   const gateway = chooseGateway(all, input.gatewayId, user?.gatewayId ?? 0);
   const timeZone = input.timeZone || settings.timeZone;
   if (!isTimeZone(timeZone)) throw invalid('/timeZone', 'is no IANA time zone, such as Europe/Berlin');
-  const start = startOf({
+  const start = subscriptionStart({
     plan,
     currency,
     start: tx.now,
@@ -86,20 +89,20 @@ export async function quote(
     timeZone,
     now: tx.now,
   });
-  const sub = occasion === 'create' ? begun : renewal(begun);
-  const bill = firstBill(sub, start.period, firstTerms(input, occasion), tx.now);
+  const sub = occasion === 'create' ? begun : asRenewal(begun);
+  const bill = firstInput(sub, start.period, firstTerms(input, occasion), tx.now);
   const reason = occasion === 'create' ? bill : { ...bill, reason: occasion, name: 'SubscriptionRenew' };
-  const composed = await compose(tx, reason, { sellerCountryCode: merchant.countryCode, gateway });
-  return { sub, start, composed, gateway, plan, settings };
+  const calculated = await calculateInvoice(tx, reason, { sellerCountryCode: merchant.countryCode, gateway });
+  return { sub, start, calculated, gateway, plan, settings };
 }
 
-const renewal = (sub: Subscription): Subscription => ({
+const asRenewal = (sub: Subscription): Subscription => ({
   ...sub,
   planSnapshot: { ...sub.planSnapshot, chargeType: snapshotChargeType.renewal },
 });
 
 /** Plan, add-ons and currency of a request. */
-async function choiceOf(
+async function choiceOfCreate(
   tx: Tx,
   { planId, addonParams, quantity, currency, productData }: CreateInput,
 ): Promise<Choice> {
@@ -119,9 +122,9 @@ function firstTerms(
   operation: 'create' | 'renew',
 ) {
   if (discount && discountCode !== '') throw invalid('/discount', 'has no place beside discountCode');
-  const promo: NonNullable<Bill['promo']> = { cap: applyPromoCreditAmount ?? 0 };
+  const promo: NonNullable<InvoiceInput['promo']> = { cap: applyPromoCreditAmount ?? 0 };
   if (applyPromoCredit !== undefined) promo.apply = applyPromoCredit;
-  const terms: FirstTerms = { promo };
+  const terms: FirstInvoiceTerms = { promo };
   if (productData) terms.product = productData;
   if (discountCode !== '') terms.discount = { is: 'code', code: discountCode, operation };
   if (discount) terms.discount = externalTerms(discount);
@@ -164,7 +167,7 @@ function newSubscription(
     previousStatus: 'init',
     type: 1,
     currency,
-    amount: amountOf(items),
+    amount: itemsAmount(items),
     timeZone,
     anchor: start.anchor,
     periodNo: start.periodNo,
@@ -173,7 +176,7 @@ function newSubscription(
     externalSubscriptionId: '',
     currentPeriodStart: start.period.start,
     currentPeriodEnd: start.period.end,
-    currentPeriodPaid: 0,
+    unpaidUntil: 0,
     firstPaidTime: 0,
     gatewayId: gateway?.gatewayId ?? 0,
     paymentMethodId: input.paymentMethodId ?? '',
@@ -207,7 +210,7 @@ function newSubscription(
 }
 
 /** How an input names its user: by id, the merchant's own id, or e-mail; the first one that is given decides. */
-export function userKeyOf({
+export function subscriberKey({
   userId,
   externalUserId,
   email,

@@ -8,18 +8,18 @@ import { hasEnded, type Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { subscriptions } from '../tables.js';
 import { addonParamsOf } from '../views.js';
-import { askedOf } from './asked.js';
-import { Others } from './create.js';
+import { askedForCreate } from './asked.js';
+import { DuplicateSubscriptions } from './create.js';
 import { quote } from './quote.js';
-import { FirstPeriods } from './start.js';
+import { SubscriptionStart } from './start.js';
 
 /** subscription/renew: a new subscription, with an anchor of its own, in place of one that has ended. */
 @Controller()
-export class Renewing {
+export class RenewSubscription {
   constructor(
     private readonly db: Db,
-    private readonly others: Others,
-    private readonly begins: FirstPeriods,
+    private readonly others: DuplicateSubscriptions,
+    private readonly begins: SubscriptionStart,
   ) {}
 
   @Handle(renewSubscription)
@@ -37,21 +37,21 @@ export class Renewing {
       const { userId: ownerId, paymentMethodId: methodId } = old;
       // the method may be gone, or of another gateway
       const method = methodId === '' ? undefined : await findMethod(tx, { gatewayId, userId: ownerId, methodId });
-      const given = { ...termsOf(old), ...input, gatewayId, paymentMethodId: method?.methodId ?? '' };
-      const asked = await askedOf(tx, user, `renew ${old.subscriptionId}`, given);
-      const again = await this.others.again(tx, { ...given, userId: user.id, asked });
+      const given = { ...renewedTerms(old), ...input, gatewayId, paymentMethodId: method?.methodId ?? '' };
+      const asked = await askedForCreate(tx, user, `renew ${old.subscriptionId}`, given);
+      const again = await this.others.repeated(tx, { ...given, userId: user.id, asked });
       if (again) return { action: {}, ...again };
       const ids = { id: await tx.nextId(subscriptions), subscriptionId: tx.newId('sub_') };
       const terms = { ...given, asked };
       const quoted = await quote(tx, terms, user, caller, ids, 'renew');
-      await this.others.replace(tx, quoted.sub);
-      return { action: {}, ...(await this.begins.make(tx, quoted, { ...terms, startIncomplete: false }, 'Renew')) };
+      await this.others.resolve(tx, quoted.sub);
+      return { action: {}, ...(await this.begins.start(tx, quoted, { ...terms, startIncomplete: false }, 'Renew')) };
     });
   }
 }
 
 /** The terms of a subscription for another one: the same plan, quantity and add-ons, from now on and without a trial. */
-const termsOf = (old: Subscription) => ({
+const renewedTerms = (old: Subscription) => ({
   planId: old.planId,
   quantity: old.quantity,
   addonParams: addonParamsOf(old),

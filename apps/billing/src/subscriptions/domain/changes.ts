@@ -10,8 +10,8 @@ export interface Terms<I extends Item = Item> {
   items: readonly I[];
 }
 
-/** Effect that a request asks for: 1 now, 2 at the period's end, 0 by the rules. */
-export type RequestedEffect = 0 | 1 | 2;
+/** Effect that a request asks for. */
+export type RequestedEffect = 'byRules' | 'now' | 'periodEnd';
 
 /** Facts of a subscription and its merchant that decide when a change takes effect. */
 export interface ChangeContext {
@@ -20,7 +20,7 @@ export interface ChangeContext {
   paidActive: boolean;
   /** The current period was paid in another system: there is no line of it to credit. */
   paidElsewhere?: boolean;
-  /** In a trial, the next period is paid: a change bills that one anew. */
+  /** In a trial, the next period is paid: a change bills that one again. */
   paidAhead?: boolean;
   downgradeEffectImmediately: boolean;
   upgradeProration: boolean;
@@ -29,7 +29,7 @@ export interface ChangeContext {
 export type ChangeDirection = 'upgrade' | 'downgrade' | 'equal';
 
 /** When a change takes effect, and what it is. */
-export interface ChangePlan {
+export interface ChangeDecision {
   effect: 'now' | 'periodEnd';
   direction: ChangeDirection;
   /** True for an interval other than the present one: a new period starts when the change takes effect. */
@@ -39,13 +39,13 @@ export interface ChangePlan {
 }
 
 /** Whole price of a period, before discounts. */
-export const priceOf = ({ items }: { items: readonly Pick<Item, 'unitAmount' | 'quantity'>[] }): bigint =>
+export const totalPrice = ({ items }: { items: readonly Pick<Item, 'unitAmount' | 'quantity'>[] }): bigint =>
   items.reduce((total, { unitAmount, quantity }) => total + unitAmount * BigInt(quantity), 0n);
 
 /** Where a longer interval, or else a higher price, makes an upgrade. */
 export function directionOf(from: Terms, to: Terms): ChangeDirection {
   const longer = lengthOf(to.interval) - lengthOf(from.interval);
-  const dearer = priceOf(to) - priceOf(from);
+  const dearer = totalPrice(to) - totalPrice(from);
   if (longer !== 0) return longer > 0 ? 'upgrade' : 'downgrade';
   if (!sameInterval(from.interval, to.interval) || dearer === 0n) return 'equal';
   return dearer > 0n ? 'upgrade' : 'downgrade';
@@ -56,28 +56,28 @@ export function directionOf(from: Terms, to: Terms): ChangeDirection {
  * and paid, another interval, the price of a period. Another currency, and a period that was paid elsewhere, take effect at
  * the period's end only: throws Rejected `invalid_parameters` for /effectImmediate if the request wants it at once.
  */
-export function planChange(from: Terms, to: Terms, context: ChangeContext): ChangePlan {
+export function decideChange(from: Terms, to: Terms, context: ChangeContext): ChangeDecision {
   const { requested, paidActive, paidElsewhere = false, paidAhead = false, upgradeProration } = context;
   const direction = directionOf(from, to);
   const newInterval = !sameInterval(from.interval, to.interval);
   const anotherCurrency = from.currency !== to.currency;
-  if (anotherCurrency && requested === 1) {
+  if (anotherCurrency && requested === 'now') {
     throw invalid('/effectImmediate', `A change from ${from.currency} to ${to.currency} waits for the period's end`);
   }
-  if (paidElsewhere && requested === 1) {
+  if (paidElsewhere && requested === 'now') {
     const message = 'The period was paid in the system from which the subscription was imported';
     throw invalid('/effectImmediate', `${message}: a change waits for its end`);
   }
-  const effect = anotherCurrency || paidElsewhere ? 'periodEnd' : effectOf(direction, context);
-  const equal = direction === 'equal' && requested === 0 && !newInterval;
+  const effect = anotherCurrency || paidElsewhere ? 'periodEnd' : effectOfChange(direction, context);
+  const equal = direction === 'equal' && requested === 'byRules' && !newInterval;
   return { effect, direction, newInterval, billed: (paidActive || paidAhead) && upgradeProration && !equal };
 }
 
-function effectOf(
+function effectOfChange(
   direction: ChangeDirection,
   { requested, paidActive, downgradeEffectImmediately }: ChangeContext,
-): ChangePlan['effect'] {
-  if (requested !== 0) return requested === 1 ? 'now' : 'periodEnd';
+): ChangeDecision['effect'] {
+  if (requested !== 'byRules') return requested;
   if (!paidActive || direction !== 'downgrade') return 'now';
   return downgradeEffectImmediately ? 'now' : 'periodEnd';
 }
@@ -99,7 +99,7 @@ export interface ChangeableState {
  * Decides how a change may be carried out: a trial is switched at once without lines, an incomplete subscription has its
  * open invoice replaced, an active one is billed. Throws Rejected `subscription_wrong_state` where it may not.
  */
-export function modeOf(state: ChangeableState): ChangeMode {
+export function changeMode(state: ChangeableState): ChangeMode {
   const { subscriptionId, status, inTrial } = state;
   if (status !== 'active' && status !== 'incomplete') {
     throw new Rejected('subscription_wrong_state', `Subscription ${subscriptionId} is ${status}: cannot change it`);

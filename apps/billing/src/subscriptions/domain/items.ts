@@ -25,7 +25,7 @@ export interface StoredItem extends Omit<Item, 'unitAmount'> {
 }
 
 export const PLAN_KEY = 'plan';
-export const addonKey = (planId: number): string => `addon:${planId}`;
+const addonKey = (planId: number): string => `addon:${planId}`;
 
 export const storedItems = (items: readonly Item[]): StoredItem[] =>
   items.map(item => ({ ...item, unitAmount: Number(item.unitAmount) }));
@@ -76,14 +76,14 @@ export function itemsFor({ plan, quantity, addons, currency }: Choice): Item[] {
 function fullPrice(plan: Plan, currency: string): bigint {
   const price = priceIn(plan, currency, plan.amount);
   const charges = plan.metricMeteredCharge.length + plan.metricRecurringCharge.length;
-  if (currency !== plan.currency && charges > 0 && ruleOf(plan, currency).exchangeRate <= 0) {
+  if (currency !== plan.currency && charges > 0 && priceRule(plan, currency).exchangeRate <= 0) {
     throw invalid('/currency', `Plan ${plan.id} has no exchange rate from ${plan.currency} for its usage prices`);
   }
   return price;
 }
 
 /** Σ unit amount × quantity: the price of a full interval before discounts. */
-export const amountOf = (items: readonly Item[]): bigint =>
+export const itemsAmount = (items: readonly Item[]): bigint =>
   sum(items.map(({ unitAmount, quantity }) => unitAmount * BigInt(quantity)));
 
 /**
@@ -93,7 +93,7 @@ export const amountOf = (items: readonly Item[]): bigint =>
  */
 export function priceIn(plan: PricedPlan, currency: string, amount: number): bigint {
   if (currency === plan.currency) return BigInt(amount);
-  const rule = ruleOf(plan, currency);
+  const rule = priceRule(plan, currency);
   if (rule.fixedAmount > 0 && amount === plan.amount) return BigInt(rule.fixedAmount);
   if (amount === 0) return 0n;
   if (rule.exchangeRate <= 0) throw noPrice(plan, currency);
@@ -103,7 +103,7 @@ export function priceIn(plan: PricedPlan, currency: string, amount: number): big
 /** A plan as far as its price in a currency depends on it. */
 type PricedPlan = Pick<Plan, 'id' | 'currency' | 'amount' | 'multiCurrencies'>;
 
-function ruleOf(plan: PricedPlan, currency: string) {
+function priceRule(plan: PricedPlan, currency: string) {
   const rule = plan.multiCurrencies.find(entry => entry.currency === currency && !entry.disable);
   if (!rule) throw noPrice(plan, currency);
   return rule;
@@ -118,18 +118,18 @@ export function snapshotOf({ plan, addons, currency }: Choice, time: number, pre
     addons: addons.map(addon => ({ addonPlan: addon.plan, quantity: addon.quantity })),
     autoCharge: plan.disableAutoCharge === 0,
     chargeType: snapshotChargeType.new,
-    multiCurrencySnapshot: ratesOf([plan, ...addons.map(addon => addon.plan)], currency, time),
+    multiCurrencySnapshot: currencySnapshot([plan, ...addons.map(addon => addon.plan)], currency, time),
     plan,
     previousAddons: previous?.addons ?? [],
     previousPlan: previous?.plan ?? null,
   };
 }
 
-function ratesOf(plans: readonly Plan[], currency: string, time: number): MultiCurrencySnapshot | null {
+function currencySnapshot(plans: readonly Plan[], currency: string, time: number): MultiCurrencySnapshot | null {
   const foreign = plans.filter(plan => plan.currency !== currency);
   if (foreign.length === 0) return null;
   const rates = foreign.map(plan => {
-    const { exchangeRate: rate, autoExchange } = ruleOf(plan, currency);
+    const { exchangeRate: rate, autoExchange } = priceRule(plan, currency);
     return { from: plan.currency, to: currency, rate, source: autoExchange ? 'table' : 'plan' };
   });
   const distinct = rates.filter(
@@ -149,3 +149,11 @@ export function assertChoice({ plan, addons }: Choice, planPath: string): void {
     }
   });
 }
+
+/** True for equal items: of the same plan, price and quantity. */
+export const sameItem = (a: Item | undefined, b: Item | undefined): boolean =>
+  a !== undefined &&
+  b !== undefined &&
+  a.planId === b.planId &&
+  a.unitAmount === b.unitAmount &&
+  a.quantity === b.quantity;

@@ -1,6 +1,6 @@
-import type { Stretch } from '../../pricing/proration.js';
+import type { ServicePeriod } from '../../pricing/proration.js';
 
-/** A stretch that was billed, or is free; `elsewhere` was billed by another system, from which it was imported. */
+/** A period that was billed, or is free; `elsewhere` was billed by another system, from which it was imported. */
 export type PeriodKind = 'trial' | 'free' | 'cycle' | 'stub' | 'elsewhere';
 
 /**
@@ -10,7 +10,7 @@ export type PeriodKind = 'trial' | 'free' | 'cycle' | 'stub' | 'elsewhere';
 export type PeriodState = 'open' | 'paid' | 'unpaid' | 'void';
 
 /** A row of the period table. Rows of one subscription that are not void tile its time. */
-export interface Period extends Stretch {
+export interface Period extends ServicePeriod {
   kind: PeriodKind;
   /** Step of a trial, from 0. */
   step?: number;

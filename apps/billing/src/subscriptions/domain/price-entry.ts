@@ -29,7 +29,7 @@ export const isToCome = ({ from }: PriceEntry): boolean => from === 0;
 export const isUnannounced = ({ from, noticedAt }: PriceEntry): boolean => from === 0 && noticedAt === 0;
 
 /** True if it takes effect with a period that begins at `start`, if it has not done so before. */
-export const isDue = ({ from, noticedAt, effectTime }: PriceEntry, start: number): boolean =>
+export const isEntryDue = ({ from, noticedAt, effectTime }: PriceEntry, start: number): boolean =>
   from === 0 && noticedAt > 0 && start >= effectTime;
 
 /** The entry that took effect with a period. */

@@ -1,4 +1,4 @@
-import type { Stretch } from '../../pricing/proration.js';
+import type { ServicePeriod } from '../../pricing/proration.js';
 import { isLivePeriod, type Period, type PeriodRow } from './periods.js';
 import { advanced, hasEnded, nextPeriod, type Subscription, type Timed } from './subscription.js';
 
@@ -8,56 +8,65 @@ import { advanced, hasEnded, nextPeriod, type Subscription, type Timed } from '.
  */
 
 /** A subscription with its periods from the current one on. */
-export interface CycleState {
+export interface RenewalState {
   sub: Subscription;
   current: PeriodRow | undefined;
   /** The period after the current one, once its invoice was made, or it is known to be free. */
-  ahead: PeriodRow | undefined;
+  upcoming: PeriodRow | undefined;
 }
 
 /**
- * `make`: the next period and its invoice. `remake`: its invoice again, which was cancelled. `enter`: the next period, which
- * is paid or waits for usage, begins. `finish`: the usage before the current period is complete. `suspend`: the next period
- * begins unpaid, or the current one goes on unpaid. `end`: with the current period. `expire`: at the deadline of an
- * invoice that was not made again. `last`: the usage of a subscription that ended with its period is complete.
+ * `invoice`: makes the next period and its invoice. `reinvoice`: makes its invoice again, which was cancelled. `advance`: the
+ * next period, which is paid or waits for usage, begins. `billUsage`: the usage before the current period is complete.
+ * `markPastDue`: the next period begins unpaid, or the current one continues unpaid. `cancel`: with the current period.
+ * `expire`: at the deadline of an invoice that was not made again. `billFinalUsage`: the usage of a subscription that ended
+ * with its period is complete.
  */
-export type CycleStep = 'make' | 'remake' | 'enter' | 'finish' | 'suspend' | 'end' | 'expire' | 'last';
+export type RenewalStep =
+  | 'invoice'
+  | 'reinvoice'
+  | 'advance'
+  | 'billUsage'
+  | 'markPastDue'
+  | 'cancel'
+  | 'expire'
+  | 'billFinalUsage';
 
-export interface Due {
-  step: CycleStep;
+export interface DueStep {
+  step: RenewalStep;
   /** Unix second. */
   at: number;
 }
 
-export interface CycleTerms {
+export interface RenewalTerms {
   /** Seconds before the end of a period at which the next invoice is made. */
   leadSeconds: number;
   retryIntervalSeconds: number;
 }
 
 /** The next step of the cycle; undefined if the subscription has none, or waits for a payment. */
-export function nextStep(state: CycleState, terms: CycleTerms): Due | undefined {
-  const { sub, current, ahead } = state;
+export function nextStep(state: RenewalState, terms: RenewalTerms): DueStep | undefined {
+  const { sub, current, upcoming } = state;
   const { currentPeriodEnd: end } = sub;
-  if (hasEnded(sub.status)) return current?.finishAt ? { step: 'last', at: current.finishAt } : undefined;
+  if (hasEnded(sub.status)) return current?.finishAt ? { step: 'billFinalUsage', at: current.finishAt } : undefined;
   if (sub.parkedReason !== '') return undefined;
-  const unpaid = ahead ?? (current?.state === 'open' ? current : undefined);
-  if (current && current.finishAt > 0) return { step: 'finish', at: current.finishAt };
+  const unpaid = upcoming ?? (current?.state === 'open' ? current : undefined);
+  if (current && current.finishAt > 0) return { step: 'billUsage', at: current.finishAt };
   if (sub.status === 'incomplete') return unpaid && withoutInvoice(unpaid);
   if (sub.status !== 'active') return undefined;
   if (unpaid === current && unpaid?.remakeAt) return withoutInvoice(unpaid);
-  if (endsWithPeriod(sub)) return { step: 'end', at: end };
-  if (!ahead && unpaid) return { step: 'suspend', at: end };
-  if (!ahead) return { step: 'make', at: makeTime(state, terms) };
-  if (ahead.state === 'paid' || ahead.finishAt > 0) return { step: 'enter', at: end };
-  const again = withoutInvoice(ahead);
-  return again && again.at < end ? again : { step: 'suspend', at: end };
+  if (endsWithPeriod(sub)) return { step: 'cancel', at: end };
+  if (!upcoming && unpaid) return { step: 'markPastDue', at: end };
+  if (!upcoming) return { step: 'invoice', at: invoiceTime(state, terms) };
+  if (upcoming.state === 'paid' || upcoming.finishAt > 0) return { step: 'advance', at: end };
+  const again = withoutInvoice(upcoming);
+  return again && again.at < end ? again : { step: 'markPastDue', at: end };
 }
 
 /** An unpaid period whose invoice was cancelled: it is made again before the deadline, or not at all. */
-function withoutInvoice({ remakeAt, deadline }: PeriodRow): Due | undefined {
+function withoutInvoice({ remakeAt, deadline }: PeriodRow): DueStep | undefined {
   if (remakeAt === 0) return undefined;
-  return remakeAt < deadline ? { step: 'remake', at: remakeAt } : { step: 'expire', at: deadline };
+  return remakeAt < deadline ? { step: 'reinvoice', at: remakeAt } : { step: 'expire', at: deadline };
 }
 
 /**
@@ -76,7 +85,7 @@ export function endsWithPeriod(
  * At the lead before the end of the current period. While periods are made up for, which were over when they were made, one
  * is charged per retry interval.
  */
-function makeTime({ sub, current }: CycleState, terms: CycleTerms): number {
+function invoiceTime({ sub, current }: RenewalState, terms: RenewalTerms): number {
   const { currentPeriodStart, currentPeriodEnd } = sub;
   const time = Math.max(currentPeriodEnd - terms.leadSeconds, currentPeriodStart);
   const isMadeUpFor = current !== undefined && current.createTime >= currentPeriodEnd;
@@ -91,8 +100,8 @@ export function missedPeriods(sub: Subscription, now: number, most: number): num
 }
 
 /** The periods after the current one that begin by a time: those that are `known`, else as the cycle will make them. */
-export function followingPeriods(sub: Timed, until: number, known: readonly Stretch[]): Stretch[] {
-  const periods: Stretch[] = [];
+export function followingPeriods(sub: Timed, until: number, known: readonly ServicePeriod[]): ServicePeriod[] {
+  const periods: ServicePeriod[] = [];
   for (let at = sub; at.currentPeriodEnd <= until && periods.length < mostFollowing; ) {
     const start = at.currentPeriodEnd;
     const end = known.find(row => row.start === start)?.end;
@@ -114,11 +123,11 @@ export function periodOf({ multiTrial }: Subscription, { kind, startAt: start, e
 }
 
 /** The live rows among those of a subscription from its current period on, as its state. */
-export function stateOf(sub: Subscription, rows: readonly PeriodRow[]): CycleState {
+export function renewalState(sub: Subscription, rows: readonly PeriodRow[]): RenewalState {
   const live = rows.filter(row => isLivePeriod(row) && row.subscriptionId === sub.subscriptionId);
   return {
     sub,
     current: live.find(({ startAt }) => startAt === sub.currentPeriodStart),
-    ahead: live.find(({ startAt }) => startAt === sub.currentPeriodEnd),
+    upcoming: live.find(({ startAt }) => startAt === sub.currentPeriodEnd),
   };
 }

@@ -1,8 +1,8 @@
 import type { Plan, PlanSnapshot } from '@recur/contracts';
 import { boundary, DAY_SECONDS, startOfDay } from '@recur/kernel';
-import { amountOf, itemsOf, priceIn, type StoredItem } from './items.js';
+import { itemsAmount, itemsOf, priceIn, type StoredItem } from './items.js';
 import type { Period, PeriodRow } from './periods.js';
-import { changesOf, isDue, isToCome, isUnannounced, type PriceEntry } from './price-entry.js';
+import { changesOf, isEntryDue, isToCome, isUnannounced, type PriceEntry } from './price-entry.js';
 import { periodOf } from './renewal.js';
 import { advanced, nextPeriod, type Subscription } from './subscription.js';
 
@@ -56,7 +56,7 @@ function entryOf(
 
 /** The subscription in a period that begins at `start`: at the prices that take effect then. */
 export function pricedFrom<S extends Subscription>(sub: S, start: number): S {
-  const due = sub.priceChanges.filter(entry => isDue(entry, start));
+  const due = sub.priceChanges.filter(entry => isEntryDue(entry, start));
   const left = sub.priceChanges.filter(entry => !due.includes(entry) && (isToCome(entry) || entry.from >= start));
   if (left.length === sub.priceChanges.length) return sub;
   if (due.length === 0) return { ...sub, priceChanges: left };
@@ -65,8 +65,8 @@ export function pricedFrom<S extends Subscription>(sub: S, start: number): S {
   return {
     ...sub,
     items,
-    amount: amountOf(itemsOf(items)),
-    planSnapshot: repriced(sub.planSnapshot, plan => changeOf(plan.id)),
+    amount: itemsAmount(itemsOf(items)),
+    planSnapshot: repricedSnapshot(sub.planSnapshot, plan => changeOf(plan.id)),
     priceChanges: [...left, ...due.map(entry => ({ ...entry, from: start }))],
   };
 }
@@ -75,7 +75,7 @@ export function pricedFrom<S extends Subscription>(sub: S, start: number): S {
 export const entered = <S extends Subscription>(sub: S, period: Period): S =>
   pricedFrom(advanced(sub, period), period.start);
 
-function repriced(snapshot: PlanSnapshot, changeOf: (plan: Plan) => PriceEntry | undefined): PlanSnapshot {
+function repricedSnapshot(snapshot: PlanSnapshot, changeOf: (plan: Plan) => PriceEntry | undefined): PlanSnapshot {
   const atNewPrice = (plan: Plan | null): Plan | null => {
     const change = plan && changeOf(plan)?.change;
     return change ? { ...plan, amount: change.newAmount, priceChange: change } : plan;

@@ -32,7 +32,7 @@ export interface Start {
  * The start of a subscription: a free trial until a given time, a free first period, the plan's trial, a stub up to the
  * due day, or a full period. Throws Rejected `invalid_parameters`.
  */
-export function startOf(terms: StartTerms): Start {
+export function subscriptionStart(terms: StartTerms): Start {
   const { plan, start, timeZone, trialEnd, freeTimeEnd, billingAnchorDay } = terms;
   const interval = intervalOf(plan);
   for (const [path, time] of Object.entries({ '/trialEnd': trialEnd, '/freeTimeEnd': freeTimeEnd })) {

@@ -1,7 +1,7 @@
-import type { PlanSnapshot } from '@recur/contracts';
+import type { Plan, PlanSnapshot } from '@recur/contracts';
 import { boundary, machine, Rejected, type StateOf } from '@recur/kernel';
-import type { CarriedLine } from './carried.js';
 import { intervalOf, type StoredItem } from './items.js';
+import type { PendingItem } from './pending-items.js';
 import type { Period } from './periods.js';
 import type { PriceEntry } from './price-entry.js';
 import type { TrialStep } from './trials.js';
@@ -50,8 +50,8 @@ export interface Subscription {
   periodNo: number;
   currentPeriodStart: number;
   currentPeriodEnd: number;
-  /** 1 for a paid period, else the second at which it ends unpaid; 0 before the first payment. */
-  currentPeriodPaid: number;
+  /** Unix second at which the current period ends unpaid; 0 for a paid one. */
+  unpaidUntil: number;
   trialEnd: number;
   firstPaidTime: number;
   gatewayId: number;
@@ -73,7 +73,7 @@ export interface Subscription {
   multiTrial: MultiTrial | null;
   discount: BoundDiscount | null;
   /** Lines below the gateway's minimum that its next invoice bills. */
-  carried: CarriedLine[];
+  carried: PendingItem[];
   /** Percentage that an API key stated; 0 for by the rules. */
   taxPercentage: number;
   vatNumber: string;
@@ -94,13 +94,28 @@ export interface Subscription {
 export type Timed = Pick<
   Subscription,
   | ('subscriptionId' | 'planSnapshot' | 'timeZone' | 'anchor' | 'periodNo' | 'trialEnd' | 'multiTrial')
-  | ('currentPeriodStart' | 'currentPeriodEnd' | 'currentPeriodPaid')
+  | ('currentPeriodStart' | 'currentPeriodEnd' | 'unpaidUntil')
 >;
 
 /** The plan that it sells, as it was when it was sold. */
 export function planOf({ subscriptionId, planSnapshot }: Pick<Subscription, 'subscriptionId' | 'planSnapshot'>) {
   if (!planSnapshot.plan) throw new Error(`subscription ${subscriptionId} has no plan`);
   return planSnapshot.plan;
+}
+
+/** Plans and add-ons of a snapshot. */
+export const plansSold = ({ plan, addons }: Pick<PlanSnapshot, 'plan' | 'addons'>): Plan[] =>
+  [plan, ...addons.map(({ addonPlan }) => addonPlan)].filter(each => each !== null);
+
+/** The plan or add-on with an id that it sells; undefined where it sells none. */
+export const planSold = ({ planSnapshot }: Pick<Subscription, 'planSnapshot'>, planId: number): Plan | undefined =>
+  plansSold(planSnapshot).find(({ id }) => id === planId);
+
+/** The same where its items say that it sells the plan. */
+export function soldPlan(sub: Pick<Subscription, 'subscriptionId' | 'planSnapshot'>, planId: number): Plan {
+  const plan = planSold(sub, planId);
+  if (!plan) throw new Error(`subscription ${sub.subscriptionId} has no plan ${planId}`);
+  return plan;
 }
 
 /** The subscription after a move of its lifecycle. Throws Rejected `subscription_wrong_state`. */
@@ -112,7 +127,7 @@ export function moved<S extends Subscription>(sub: S, move: SubscriptionMove, no
 }
 
 /**
- * The period after the current one: the next step of its trial, a free stretch up to the end of the trial, a stub where the
+ * The period after the current one: the next step of its trial, a free period up to the end of the trial, a stub where the
  * due day was changed, else the next full period.
  */
 export function nextPeriod(sub: Timed): Period {
@@ -130,7 +145,7 @@ export function nextPeriod(sub: Timed): Period {
 /** The subscription in its next period, which is paid or free. */
 export function advanced<S extends Timed>(sub: S, period: Period): S {
   const { start, end, kind, step } = period;
-  const current = { currentPeriodStart: start, currentPeriodEnd: end, currentPeriodPaid: 1 };
+  const current = { currentPeriodStart: start, currentPeriodEnd: end, unpaidUntil: 0 };
   const { multiTrial, anchor, timeZone } = sub;
   if (kind === 'trial' && multiTrial)
     return { ...sub, ...current, multiTrial: { ...multiTrial, currentIndex: step ?? 0 } };
@@ -145,7 +160,7 @@ export const isInTrial = ({ trialEnd }: Pick<Subscription, 'trialEnd'>, now: num
 /** The first payment, or nothing to pay, makes it active in its first period. */
 export function activated<S extends Subscription>(sub: S, now: number): S {
   const firstPaidTime = sub.firstPaidTime || now;
-  return { ...moved(sub, 'activate', now), currentPeriodPaid: 1, firstPaidTime, dunningTime: 0 };
+  return { ...moved(sub, 'activate', now), unpaidUntil: 0, firstPaidTime, dunningTime: 0 };
 }
 
 /** A period goes on, or begins, unpaid. */
@@ -156,7 +171,7 @@ export const suspended = <S extends Subscription>(
 ): S => ({
   ...moved(sub, 'suspend', now),
   dunningTime: now,
-  currentPeriodPaid: unpaid?.deadline ?? now,
+  unpaidUntil: unpaid?.deadline ?? now,
 });
 
 /** Ended at once: by request, by its deadline, or because it never paid. */

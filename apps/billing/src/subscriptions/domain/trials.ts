@@ -24,7 +24,7 @@ export interface TrialStep {
 export function trialSteps(plan: Plan, currency: string, start: number, zone: string): TrialStep[] {
   const steps: TrialStep[] = [];
   let from = start;
-  for (const step of stepsOf(plan)) {
+  for (const step of configuredTrials(plan)) {
     const { trialDuration: duration, intervalUnit, intervalCount } = step;
     const interval = { unit: (intervalUnit || 'day') as IntervalUnit, count: intervalCount || 1 };
     const end = duration > 0 ? from + duration : boundary(from, 1, interval, zone);
@@ -44,7 +44,7 @@ export function trialSteps(plan: Plan, currency: string, start: number, zone: st
   return steps;
 }
 
-function stepsOf({ multiTrials, trialDurationTime, trialAmount }: Plan): Plan['multiTrials'] {
+function configuredTrials({ multiTrials, trialDurationTime, trialAmount }: Plan): Plan['multiTrials'] {
   if (multiTrials.length > 0) return multiTrials;
   if (trialDurationTime === 0) return [];
   return [
@@ -61,7 +61,7 @@ function stepsOf({ multiTrials, trialDurationTime, trialAmount }: Plan): Plan['m
 }
 
 /**
- * The end of the free stretch that hours are appended to (add_new_trial_start): it begins at the latest of now, the end of
+ * The end of the free period that hours are appended to (add_new_trial_start): it begins at the latest of now, the end of
  * the current period and trialEnd, so repeats add up.
  */
 export const appendedTrialEnd = (

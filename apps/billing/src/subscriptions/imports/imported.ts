@@ -4,18 +4,18 @@ import { z } from 'zod';
 import { chargesItself } from '../../gateways/domain/gateway.js';
 import { statedCountry } from '../../tax/countries.js';
 import {
-  amountOf,
   assertChoice,
   type Choice,
   type Item,
   intervalOf,
+  itemsAmount,
   itemsFor,
   PLAN_KEY,
   snapshotOf,
   storedItems,
 } from '../domain/items.js';
 import type { Subscription } from '../domain/subscription.js';
-import type { ActiveRow, Faults, Found, HistoryRow } from './rows.js';
+import type { ActiveRow, Faults, HistoryRow, KnownImport } from './rows.js';
 
 const addonsAsked = z
   .array(
@@ -37,7 +37,7 @@ function minorOf(amount: string, currency: string): bigint | undefined {
 }
 
 /** Names, plan, price and gateway of a row. Undefined where a fault was found. */
-function sold(row: ActiveRow & HistoryRow, found: Found, faults: Faults) {
+function sold(row: ActiveRow & HistoryRow, found: KnownImport, faults: Faults) {
   const { plan, userId, gateway, merchantId } = found;
   const by = (one: string, other: string) => (row[one as keyof typeof row] === undefined ? other : one);
   if (userId === undefined) {
@@ -76,7 +76,7 @@ function sold(row: ActiveRow & HistoryRow, found: Found, faults: Faults) {
     planId: plan.id,
     quantity,
     currency,
-    amount: amountOf(priced),
+    amount: itemsAmount(priced),
     items: storedItems(priced),
     planSnapshot: snapshot,
     gatewayId: gateway.gatewayId,
@@ -95,7 +95,7 @@ interface AskedAddon {
   amount?: string | undefined;
 }
 
-function addonsOf(json: unknown, { addonPlan }: Found, faults: Faults): AskedAddon[] {
+function addonsOf(json: unknown, { addonPlan }: KnownImport, faults: Faults): AskedAddon[] {
   if (json === undefined) return [];
   const asked = addonsAsked.safeParse(json);
   if (!asked.success) {
@@ -164,11 +164,11 @@ const blank = {
   asked: '',
   parkedReason: '',
   parkedAt: 0,
-  currentPeriodPaid: 1,
+  unpaidUntil: 0,
 } satisfies Partial<Subscription>;
 
 /** The period of a row; undefined where its times cannot be. */
-function timesOf(row: ActiveRow & HistoryRow, { now }: Found, faults: Faults, isOver: boolean) {
+function timesOf(row: ActiveRow & HistoryRow, { now }: KnownImport, faults: Faults, isOver: boolean) {
   const { CurrentPeriodStart: start = 0, CurrentPeriodEnd: end = 0, CreateTime: createTime = start } = row;
   return faultless(faults, () => {
     if (start >= end) faults.add('CurrentPeriodEnd', 'must be after CurrentPeriodStart');
@@ -188,7 +188,7 @@ function metadataOf({ Metadata }: HistoryRow, faults: Faults): Record<string, un
 }
 
 /** The subscription of a row that goes on here: active in the period that was paid elsewhere. Undefined where a fault was found. */
-export function activeFrom(row: ActiveRow, found: Found, faults: Faults): Subscription | undefined {
+export function activeFrom(row: ActiveRow, found: KnownImport, faults: Faults): Subscription | undefined {
   const of = sold(row, found, faults);
   const times = timesOf(row, found, faults, false);
   const series = times && found.plan && faultless(faults, () => seriesOf(row, times, found, faults));
@@ -225,7 +225,7 @@ export function activeFrom(row: ActiveRow, found: Found, faults: Faults): Subscr
 }
 
 /** The subscription of a row that is over. Undefined where a fault was found. */
-export function historyFrom(row: HistoryRow, found: Found, faults: Faults): Subscription | undefined {
+export function historyFrom(row: HistoryRow, found: KnownImport, faults: Faults): Subscription | undefined {
   const of = sold(row, found, faults);
   const times = timesOf(row, found, faults, true);
   const metadata = metadataOf(row, faults);
@@ -256,7 +256,7 @@ export function historyFrom(row: HistoryRow, found: Found, faults: Faults): Subs
 function seriesOf(
   { BillingCycleAnchor: anchor = 0, TrialEnd: trialEnd = 0 }: ActiveRow,
   { start, end }: { start: number; end: number },
-  { zones, plan }: Found,
+  { zones, plan }: KnownImport,
   faults: Faults,
 ) {
   const [timeZone = 'UTC'] = zones;
@@ -272,7 +272,7 @@ function seriesOf(
     }
     const { unit, count } = intervalOf(plan);
     const near = boundary(anchor, numberOf(anchor, end, { unit, count }, timeZone), { unit, count }, timeZone);
-    const message = `is no boundary of periods of ${count} ${unit} from BillingCycleAnchor: ${textOf(near)} is the next one`;
+    const message = `is no boundary of periods of ${count} ${unit} from BillingCycleAnchor: ${timeText(near)} is the next one`;
     faults.add('CurrentPeriodEnd', message);
   }
   return { timeZone, anchor, periodNo: 0 };
@@ -287,4 +287,4 @@ function numberOf(anchor: number, time: number, interval: Interval, zone: string
   return k;
 }
 
-const textOf = (time: number) => new Date(time * 1_000).toISOString().slice(0, 19).replace('T', ' ');
+const timeText = (time: number) => new Date(time * 1_000).toISOString().slice(0, 19).replace('T', ' ');

@@ -10,16 +10,16 @@ import * as discounts from '../../discounts/redemption.js';
 import { gatewayUsersOf } from '../../gateways/chargeable.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { gatewaysById } from '../../gateways/gateway-index.js';
-import { compose } from '../../invoices/issuing/calculate.js';
+import { calculateInvoice } from '../../invoices/issuing/calculate.js';
 import { Arrears } from '../arrears.js';
-import { nextBill } from '../change/next-bill.js';
+import { upcomingInvoice } from '../change/upcoming-invoice.js';
 import { endsWithPeriod } from '../domain/renewal.js';
 import { hasEnded, isLive, planOf, type Subscription } from '../domain/subscription.js';
-import { makeTime } from '../schedule.js';
-import { settingsOf } from '../settings.js';
+import { invoiceTimeOf } from '../schedule.js';
+import { subscriptionSettingsOf } from '../settings.js';
 import { subscriptions } from '../tables.js';
 import { activeFrom, historyFrom } from './imported.js';
-import { type ActiveRow, Faults, type Found, type HistoryRow, payerOf, type Ready, taken } from './rows.js';
+import { type ActiveRow, Faults, type HistoryRow, type KnownImport, payerOf, type Ready, takeRows } from './rows.js';
 
 export type SubscriptionTask = Exclude<ImportTask, 'UserImport'>;
 
@@ -42,8 +42,8 @@ export interface Prepared {
   commit(tx: Tx): Promise<void>;
 }
 
-/** Rows whose next invoices are composed at once; users and plans that are asked for at once. */
-const limits = { composed: 50, fetched: 50 } as const;
+/** Rows whose next invoices are calculated at once; users and plans that are asked for at once. */
+const limits = { calculated: 50, fetched: 50 } as const;
 
 /** Takes subscriptions that run, or ran, in another system. */
 @Injectable()
@@ -58,12 +58,12 @@ export class SubscriptionImports {
   async prepared(kind: SubscriptionTask, asked: readonly Asked[], caller: Caller): Promise<Prepared> {
     await this.fetchMissing(asked, caller);
     return this.db.read(caller, async reader => {
-      const facts = await factsOf(reader, asked);
+      const facts = await knownOf(reader, asked);
       const issues: RowIssue[] = [];
       const ready: Ready[] = [];
       for (const { row, fields } of asked) {
         const faults = new Faults();
-        const sub = await judged(reader, kind, { row, fields }, facts, faults);
+        const sub = await importIssues(reader, kind, { row, fields }, facts, faults);
         issues.push(...faults.found.map(fault => ({ row, ...fault })));
         const subscriptionId = newId('sub_', this.clock.wall(), randomBytes(10));
         if (sub) ready.push({ row, fields, sub: { ...sub, subscriptionId } });
@@ -72,13 +72,13 @@ export class SubscriptionImports {
       const results = new Map(
         ready.map(({ row, sub }) => [row, { subscriptionId: sub.subscriptionId, next: next.get(sub) }]),
       );
-      return { issues, results, commit: tx => taken(tx, ready) };
+      return { issues, results, commit: tx => takeRows(tx, ready) };
     });
   }
 
   /** Asks for users and plans that rows name and that are not known here: copies may lag. Stops where none of many is there. */
   private async fetchMissing(asked: readonly Asked[], caller: Caller): Promise<void> {
-    const missing = () => this.db.read(caller, async reader => missingOf(asked, await factsOf(reader, asked)));
+    const missing = () => this.db.read(caller, async reader => missingOf(asked, await knownOf(reader, asked)));
     for (let names = await missing(), before = Number.POSITIVE_INFINITY; names.length < before; ) {
       before = names.length;
       const some = names.slice(0, limits.fetched);
@@ -90,9 +90,9 @@ export class SubscriptionImports {
   /** The next invoice of each, and a fault where its total is not the one that the row expects. */
   private async nextInvoices(reader: Reader, ready: readonly Ready[], issues: RowIssue[]) {
     const next = new Map<Subscription, ImportedRow['next']>();
-    for (let at = 0; at < ready.length; at += limits.composed) {
+    for (let at = 0; at < ready.length; at += limits.calculated) {
       await Promise.all(
-        ready.slice(at, at + limits.composed).map(async ({ row, fields, sub }) => {
+        ready.slice(at, at + limits.calculated).map(async ({ row, fields, sub }) => {
           const invoice = hasEnded(sub.status) || endsWithPeriod(sub) ? undefined : await this.nextOf(reader, sub);
           next.set(sub, invoice);
           const { ExpectedTotalAmount: expected } = fields;
@@ -106,14 +106,17 @@ export class SubscriptionImports {
   }
 
   private async nextOf(reader: Reader, sub: Subscription): Promise<ImportedRow['next']> {
-    const moment = Math.max(reader.now, makeTime(sub));
-    const [{ bill }, gateways, sellerCountryCode] = await Promise.all([
-      nextBill(reader, sub, { arrears: this.arrears, moment }),
+    const moment = Math.max(reader.now, invoiceTimeOf(sub));
+    const [{ input }, gateways, sellerCountryCode] = await Promise.all([
+      upcomingInvoice(reader, sub, { arrears: this.arrears, moment }),
       gatewaysById(reader),
       sellerCountry(reader),
     ]);
-    const composed = await compose(reader, bill, { gateway: gateways.get(sub.gatewayId), sellerCountryCode });
-    const { totalAmount, discountAmount, taxAmount } = composed.composition.amounts;
+    const calculated = await calculateInvoice(reader, input, {
+      gateway: gateways.get(sub.gatewayId),
+      sellerCountryCode,
+    });
+    const { totalAmount, discountAmount, taxAmount } = calculated.composition.amounts;
     const { currency } = sub;
     const shown = (amount: bigint) => String(majorUnits(amount, currency));
     const [total, discount, tax] = [shown(totalAmount), shown(discountAmount), shown(taxAmount)];
@@ -122,7 +125,7 @@ export class SubscriptionImports {
 }
 
 /** Everything that rows name, read at once. */
-async function factsOf(reader: Reader, asked: readonly Asked[]) {
+async function knownOf(reader: Reader, asked: readonly Asked[]) {
   const rows: ActiveRow[] = asked.map(({ fields }) => fields);
   const texts = (column: 'Email' | 'ExternalUserId' | 'ExternalPlanId' | 'ExternalSubscriptionId') =>
     rows.flatMap(row => row[column] ?? []);
@@ -132,7 +135,7 @@ async function factsOf(reader: Reader, asked: readonly Asked[]) {
     Number.isSafeInteger,
   );
   const [settings, gateways, users, byExternalId, byId, held] = await Promise.all([
-    settingsOf(reader),
+    subscriptionSettingsOf(reader),
     gatewaysById(reader),
     usersByNames(reader, { emails: texts('Email'), externalUserIds: texts('ExternalUserId') }),
     plansByExternalIds(reader, [...texts('ExternalPlanId'), ...named('externalPlanId').map(String)]),
@@ -156,7 +159,7 @@ async function factsOf(reader: Reader, asked: readonly Asked[]) {
     /** Recurring codes by plan, currency and code, as they are met: most rows share a few. */
     codes: new Map<string, Awaited<ReturnType<typeof discounts.bindable>>>(),
     /** Live subscriptions by user and product; rows of the file are added as they are judged. */
-    live: new Map(theirs.filter(({ status }) => isLive(status)).map(sub => [placeOf(sub), sub.subscriptionId])),
+    live: new Map(theirs.filter(({ status }) => isLive(status)).map(sub => [productKey(sub), sub.subscriptionId])),
   };
 }
 
@@ -165,7 +168,7 @@ const addonsNamed = ({ AddOns }: ActiveRow): Record<string, unknown>[] =>
   Array.isArray(AddOns) ? AddOns.filter(addon => typeof addon === 'object' && addon !== null) : [];
 
 /** Users and plans that rows name and that are not known here, each once. */
-function missingOf(asked: readonly Asked[], { users, byExternalId, byId }: Facts) {
+function missingOf(asked: readonly Asked[], { users, byExternalId, byId }: KnownRows) {
   const plan = (id: unknown) => {
     if (Number.isSafeInteger(id) && !byId.has(id as number))
       names.set(`plan ${id}`, { copy: 'plans', name: id as number });
@@ -192,15 +195,15 @@ function missingOf(asked: readonly Asked[], { users, byExternalId, byId }: Facts
   return [...names.values()];
 }
 
-type Facts = Awaited<ReturnType<typeof factsOf>>;
+type KnownRows = Awaited<ReturnType<typeof knownOf>>;
 
-const placeOf = ({ userId, productId }: Pick<Subscription, 'userId' | 'productId'>) => `${userId} ${productId}`;
+const productKey = ({ userId, productId }: Pick<Subscription, 'userId' | 'productId'>) => `${userId} ${productId}`;
 
-async function judged(
+async function importIssues(
   reader: Reader,
   kind: SubscriptionTask,
   { row, fields }: { row: number; fields: ActiveRow & HistoryRow },
-  facts: Facts,
+  facts: KnownRows,
   faults: Faults,
 ): Promise<Subscription | undefined> {
   const found = foundBy(reader, fields, facts);
@@ -211,7 +214,7 @@ async function judged(
   if (held !== undefined) faults.add('ExternalSubscriptionId', `is ${held}`);
   else facts.held.set(externalId, `that of row ${row} too`);
   if (!sub || held !== undefined) return undefined;
-  const place = placeOf(sub);
+  const place = productKey(sub);
   const other = isActive ? facts.live.get(place) : undefined;
   if (other !== undefined) faults.add('', `The user has a live subscription to the product: ${other}`);
   if (isActive) facts.live.set(place, `${externalId || 'that'} of row ${row}`);
@@ -227,7 +230,7 @@ async function judged(
 
 /** A user is one at a gateway: a method of another one there cannot be charged. */
 function assertSameUser(
-  { gatewayUsers }: Facts,
+  { gatewayUsers }: KnownRows,
   { gatewayId, userId }: Subscription,
   { GatewayUserId }: ActiveRow,
   faults: Faults,
@@ -239,7 +242,7 @@ function assertSameUser(
   else if (known !== GatewayUserId) faults.add('GatewayUserId', `is not ${known}, as which the gateway knows the user`);
 }
 
-function foundBy(reader: Reader, fields: ActiveRow & HistoryRow, facts: Facts): Found {
+function foundBy(reader: Reader, fields: ActiveRow & HistoryRow, facts: KnownRows): KnownImport {
   const { settings, users, byExternalId, byId, gateways } = facts;
   const { ExternalUserId, Email = '', ExternalPlanId, PlanId = 0, Gateway } = fields;
   const planOfNames = (externalPlanId: string | undefined, planId: number): Plan | undefined =>

@@ -15,7 +15,7 @@ export type ActiveRow = ImportRow<'ActiveSubscriptionImport'>;
 export type HistoryRow = ImportRow<'HistorySubscriptionImport'>;
 
 /** The things that a row names, as far as they are there, and when it is taken. */
-export interface Found {
+export interface KnownImport {
   merchantId: number;
   now: number;
   /** Zones in which the boundaries of its periods are looked for, the likeliest first. */
@@ -61,10 +61,10 @@ export interface Ready {
 }
 
 /** Saves the subscriptions, each with the period that was paid elsewhere and the payment method that it is charged with. */
-export async function taken(tx: Tx, ready: readonly Ready[]): Promise<void> {
+export async function takeRows(tx: Tx, ready: readonly Ready[]): Promise<void> {
   tx.onConflict('subscriptions_one_live', () => new Rejected('subscription_exists'));
   tx.onConflict('subscriptions_external', () => new Rejected('subscription_exists'));
-  const methodOf = await methodsOf(tx, ready);
+  const methodOf = await namedMethods(tx, ready);
   for (const row of ready) {
     const sub = { ...row.sub, id: await tx.nextId(subscriptions), paymentMethodId: methodOf(row) };
     const { merchantId, subscriptionId, userId, currentPeriodStart: startAt, currentPeriodEnd: endAt } = sub;
@@ -83,7 +83,7 @@ interface AskedMethods {
 }
 
 /** Keeps the payment methods of rows, user by user. Returns a function that finds the id of a row's, '' for none. */
-async function methodsOf(tx: Tx, ready: readonly Ready[]): Promise<(of: Ready) => string> {
+async function namedMethods(tx: Tx, ready: readonly Ready[]): Promise<(of: Ready) => string> {
   const asked = new Map<string, AskedMethods>();
   for (const { sub, fields } of ready) {
     const { GatewayUserId: gatewayUserId, GatewayPaymentMethod: gatewayMethodId } = fields;

@@ -5,14 +5,14 @@ import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { mailAboutPrice } from '../../documents/mail-content.js';
 import { MailOutbox } from '../../documents/mail-outbox.js';
 import { partiesOf } from '../../invoices/parties.js';
-import { settingsOf as documentSettingsOf } from '../../invoices/settings.js';
+import { invoiceSettingsOf } from '../../invoices/settings.js';
 import { isUnannounced, type PriceEntry } from '../domain/price-entry.js';
-import { type CycleState, endsWithPeriod } from '../domain/renewal.js';
+import { endsWithPeriod, type RenewalState } from '../domain/renewal.js';
 import { announced, timed } from '../domain/repricing.js';
 import { isLive, type Subscription } from '../domain/subscription.js';
-import { sceneOf } from '../renewal-batch.js';
+import { loadRenewalBatch } from '../renewal-batch.js';
 import { leadOf, PRICE_NOTICE } from '../schedule.js';
-import type { Settings } from '../tables.js';
+import type { SubscriptionSettings } from '../tables.js';
 import { subscriptionAggregate } from '../views.js';
 
 const limits = { batch: 50, leaseSeconds: 120 } as const;
@@ -29,7 +29,7 @@ export class PriceNotices {
   constructor(private readonly outbox: MailOutbox) {}
 
   private async run(tx: Tx, items: readonly WorkItem[]): Promise<void> {
-    const { states, settings } = await sceneOf(
+    const { states, settings } = await loadRenewalBatch(
       tx,
       items.map(({ key }) => key),
     );
@@ -43,10 +43,10 @@ export class PriceNotices {
    * Announces what is due. The period of the effect may have moved meanwhile, and the notice with it. One that ends with its
    * period, or has not begun, gets none: it is scheduled again when it goes on.
    */
-  private async announce(tx: Tx, { sub, ahead }: CycleState, { noticeDays }: Settings): Promise<void> {
+  private async announce(tx: Tx, { sub, upcoming }: RenewalState, { noticeDays }: SubscriptionSettings): Promise<void> {
     const { subscriptionId, userId, planId } = sub;
     if (!sub.priceChanges.some(isUnannounced) || !isLive(sub.status) || endsWithPeriod(sub)) return;
-    const now = timed(sub, ahead ? [ahead] : [], { now: tx.now, noticeDays, leadSeconds: leadOf(sub) });
+    const now = timed(sub, upcoming ? [upcoming] : [], { now: tx.now, noticeDays, leadSeconds: leadOf(sub) });
     const due = now.priceChanges.filter(isUnannounced);
     const noticeTime = due[0]?.noticeTime ?? tx.now;
     const ids = { subscriptionId, userId, planId };
@@ -75,7 +75,7 @@ export class PriceNotices {
     sub: Subscription,
     entry: PriceEntry,
   ): Promise<void> {
-    if (!this.outbox.isConfigured || !(await documentSettingsOf(tx)).invoiceEmail) return;
+    if (!this.outbox.isConfigured || !(await invoiceSettingsOf(tx)).invoiceEmail) return;
     const { seller, buyer } = await partiesOf(tx, { userId: sub.userId, billed: null });
     if (!buyer) return;
     const { currency, timeZone, planSnapshot } = sub;

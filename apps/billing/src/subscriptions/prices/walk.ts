@@ -6,7 +6,7 @@ import { priceIn } from '../domain/items.js';
 import { changesOf, isUnannounced } from '../domain/price-entry.js';
 import { timed, withPriceChanges } from '../domain/repricing.js';
 import { endedStatuses, liveStatuses, type Subscription } from '../domain/subscription.js';
-import { sceneOf } from '../renewal-batch.js';
+import { loadRenewalBatch } from '../renewal-batch.js';
 import { leadOf, PRICE_NOTICE } from '../schedule.js';
 import { subscriptionAggregate } from '../views.js';
 import { PriceNotices } from './notices.js';
@@ -39,19 +39,19 @@ export class PriceWalks {
     if (ids.length === limits.subscriptions) {
       tx.schedule(PRICE_WALK, walkKey({ planId, round, after: last }), tx.now);
     }
-    const { states, settings } = await sceneOf(tx, ids);
+    const { states, settings } = await loadRenewalBatch(tx, ids);
     const all = [...states.values()];
     const plans = await knownPlans(
       tx,
       all.flatMap(({ sub }) => sub.items.map(item => item.planId)),
     );
     let count = 0;
-    for (const { sub, ahead } of all) {
+    for (const { sub, upcoming } of all) {
       const planned = withPriceChanges(sub, plans);
       if (!planned) continue;
       count += 1;
       const terms = { now: tx.now, noticeDays: settings.noticeDays, leadSeconds: leadOf(sub) };
-      const next = { ...timed(planned.sub, ahead ? [ahead] : [], terms), modifyTime: tx.now };
+      const next = { ...timed(planned.sub, upcoming ? [upcoming] : [], terms), modifyTime: tx.now };
       if (planned.takenBack.length > 0) await this.notices.takeBack(tx, next, planned.takenBack);
       else tx.step(subscriptionAggregate, next, 'subscription.updated');
       const toAnnounce = next.priceChanges.find(isUnannounced);
@@ -62,7 +62,7 @@ export class PriceWalks {
 }
 
 /** Kind of due work: plans a price change of a plan over the subscriptions that sell it. Its key is `walkKey`. */
-export const PRICE_WALK = 'plan.price_change';
+const PRICE_WALK = 'plan.price_change';
 
 /** A walk over the subscriptions to a plan: of its two rounds one, after a subscription. */
 export interface PriceWalk {
@@ -72,9 +72,9 @@ export interface PriceWalk {
   after: string;
 }
 
-export const walkKey = ({ planId, round, after }: PriceWalk): string => `${planId}/${round}/${after}`;
+const walkKey = ({ planId, round, after }: PriceWalk): string => `${planId}/${round}/${after}`;
 
-export function walkOf(key: string): PriceWalk {
+function walkOf(key: string): PriceWalk {
   const [planId, round, after = ''] = key.split('/');
   return { planId: Number(planId), round: Number(round), after };
 }
@@ -111,7 +111,7 @@ export async function withPlannedPrices(tx: Tx, sub: Subscription): Promise<Subs
  * Live subscriptions ($2: their states) that sell a plan ($3), by all that their new price depends on: they convert it by
  * the rules that they were sold by, which are looked at only where their currency is not the plan's ($4).
  */
-const text = (isAddon: boolean) => `
+const walkText = (isAddon: boolean) => `
   select s.currency, i."unitAmount" as unit_amount, s.status = 'active' as active, count(*)::integer as count,
     case when s.currency <> $4 then ${isAddon ? addonRules : `s.plan_snapshot -> 'plan' -> 'multiCurrencies'`} end as rules
   from subscriptions s cross join lateral jsonb_to_recordset(s.items) i("planId" bigint, "unitAmount" bigint)
@@ -128,7 +128,7 @@ export class PriceChangeCounts {
   @Handle(priceChangeCounts)
   async count({ planId, isAddon, currency, newAmount }: In<typeof priceChangeCounts>, caller: Caller) {
     const values = [caller.merchantId, liveStatuses, planId, currency];
-    const rows = await this.db.read(caller, reader => reader.query(text(isAddon), values));
+    const rows = await this.db.read(caller, reader => reader.query(walkText(isAddon), values));
     const affected = rows.filter(row => {
       const multiCurrencies = (row.rules ?? []) as MultiCurrencyConfig[];
       const plan = { id: planId, currency, amount: newAmount, multiCurrencies };

@@ -12,25 +12,26 @@ import { type Caller, Db, Handle, type Reader } from '@recur/platform';
 import { sellerCountry } from '../../customers/merchants.js';
 import { findUser } from '../../customers/users.js';
 import { findGateway } from '../../gateways/gateway-index.js';
-import type { Bill } from '../../invoices/domain/items.js';
-import { compose } from '../../invoices/issuing/calculate.js';
+import type { InvoiceInput } from '../../invoices/domain/items.js';
+import { calculateInvoice } from '../../invoices/issuing/calculate.js';
 import { previewOf } from '../../invoices/issuing/preview.js';
 import { invoicesById } from '../../invoices/lists/details.js';
 import { nextInvoiceOf } from '../../invoices/open-invoices.js';
 import { Arrears } from '../arrears.js';
-import { deferredOf, type NextBill, nextBill } from '../change/next-bill.js';
-import { chargedAnew } from '../change/next-period.js';
+import { newPeriodCharge } from '../change/next-period.js';
+import { deferredOf, type UpcomingInvoice, upcomingInvoice } from '../change/upcoming-invoice.js';
 import { unfinishedUpdates } from '../change/views.js';
-import { cycleBill, lastBill, lastUsageEnd } from '../domain/bill.js';
-import { carriedItem } from '../domain/carried.js';
+import { finalInput, renewalInput } from '../domain/invoice-input.js';
+import { lastUsageEnd } from '../domain/items-to-bill.js';
+import { pendingInvoiceItem } from '../domain/pending-items.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { endsWithPeriod, periodOf } from '../domain/renewal.js';
 import { entered, pricedFrom } from '../domain/repricing.js';
 import { hasEnded, type Subscription } from '../domain/subscription.js';
+import { afterDeferred } from '../pending-update.js';
 import { periodsFrom } from '../periods.js';
-import { makeTime } from '../schedule.js';
+import { invoiceTimeOf } from '../schedule.js';
 import { subscriptions } from '../tables.js';
-import { afterDeferred } from '../update-terms.js';
 import { subscriptionView } from '../views.js';
 
 type Input = In<typeof previewNextInvoice>;
@@ -48,9 +49,9 @@ export class NextInvoicePreview {
   @Handle(previewNextInvoice)
   preview(input: Input, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const sub = await named(reader, input);
+      const sub = await subscriptionNamed(reader, input);
       const update = (await unfinishedUpdates(reader, [sub.pendingUpdateId])).get(sub.pendingUpdateId);
-      const invoice = await nextOf(reader, this.arrears, sub);
+      const invoice = await followingInvoice(reader, this.arrears, sub);
       return {
         invoice: withUpdate(invoice, update),
         subscription: subscriptionView(sub),
@@ -61,7 +62,7 @@ export class NextInvoicePreview {
 }
 
 /** The subscription with the id; else the newest of a user to a product that is not over. */
-async function named(
+async function subscriptionNamed(
   reader: Reader,
   { subscriptionId, userId, externalUserId, productId }: Input,
 ): Promise<Subscription> {
@@ -75,7 +76,7 @@ async function named(
 }
 
 /** The live next invoice where there is one, else what the billing cycle would make. */
-async function nextOf(reader: Reader, arrears: Arrears, sub: Subscription): Promise<Invoice> {
+async function followingInvoice(reader: Reader, arrears: Arrears, sub: Subscription): Promise<Invoice> {
   const { subscriptionId, status, currentPeriodStart, currentPeriodEnd } = sub;
   const isUnpaid = status !== 'active';
   const isOpen = !hasEnded(status) && (isUnpaid || !endsWithPeriod(sub));
@@ -83,59 +84,59 @@ async function nextOf(reader: Reader, arrears: Arrears, sub: Subscription): Prom
   const live = isOpen ? await nextInvoiceOf(reader, subscriptionId, from) : undefined;
   const invoice = live && (await invoicesById(reader, [live])).get(live);
   if (invoice) return invoice;
-  const last = await lastStretch(reader, sub);
-  if (last) return composed(reader, sub, await lastUsage(reader, arrears, sub, last));
-  const moment = Math.max(reader.now, makeTime(sub));
+  const last = await lastPeriod(reader, sub);
+  if (last) return calculated(reader, sub, await lastUsage(reader, arrears, sub, last));
+  const moment = Math.max(reader.now, invoiceTimeOf(sub));
   const rows = await periodsFrom(reader, subscriptionId, currentPeriodStart);
   const paid = rows.find(({ startAt, state }) => startAt === currentPeriodEnd && state === 'paid');
   if (paid) return oncePaid(reader, arrears, sub, paid);
   const next = await nextOrDraft(reader, arrears, sub, { moment, rows });
-  return composed(reader, next.sub, next.bill);
+  return calculated(reader, next.sub, next.input);
 }
 
 /**
  * The next invoice once the next period is paid, or free: that of the period after it, or the document of a deferred change
- * that charges it anew.
+ * that charges it again.
  */
 async function oncePaid(reader: Reader, arrears: Arrears, sub: Subscription, paid: PeriodRow): Promise<Invoice> {
   const update = await deferredOf(reader, sub);
   const after = pricedFrom(update ? afterDeferred(sub, update) : sub, paid.startAt);
-  const anew = update && (await chargedAnew(reader, { sub, after }, paid));
-  if (anew) return composed(reader, after, anew.bill);
+  const anew = update && (await newPeriodCharge(reader, { sub, after }, paid));
+  if (anew) return calculated(reader, after, anew.input);
   const then = entered(sub, periodOf(sub, paid));
-  const next = await nextBill(reader, then, { arrears, moment: Math.max(reader.now, makeTime(then)) });
-  return composed(reader, next.sub, next.bill);
+  const next = await upcomingInvoice(reader, then, { arrears, moment: Math.max(reader.now, invoiceTimeOf(then)) });
+  return calculated(reader, next.sub, next.input);
 }
 
-async function composed(reader: Reader, { gatewayId }: Subscription, bill: Bill): Promise<Invoice> {
+async function calculated(reader: Reader, { gatewayId }: Subscription, bill: InvoiceInput): Promise<Invoice> {
   const [gateway, sellerCountryCode] = await Promise.all([findGateway(reader, gatewayId), sellerCountry(reader)]);
-  return previewOf(reader, await compose(reader, bill, { gateway, sellerCountryCode }));
+  return previewOf(reader, await calculateInvoice(reader, bill, { gateway, sellerCountryCode }));
 }
 
 /**
  * The invoice of the current period, where usage has it made after the period's start: its draft as it would be finished
- * now, or the one that replaces it where it was cancelled. Else the bill of the next period.
+ * now, or the one that replaces it where it was cancelled. Else the invoice of the next period.
  */
 async function nextOrDraft(
   reader: Reader,
   arrears: Arrears,
   sub: Subscription,
   { moment, rows }: { moment: number; rows: readonly PeriodRow[] },
-): Promise<Pick<NextBill, 'sub' | 'bill'>> {
+): Promise<Pick<UpcomingInvoice, 'sub' | 'input'>> {
   const waiting = rows.find(
     ({ startAt, finishAt, remakeAt, state }) =>
       startAt === sub.currentPeriodStart && state === 'open' && (finishAt > 0 || remakeAt > 0),
   );
-  if (!waiting) return nextBill(reader, sub, { arrears, moment });
-  const others = [...sub.carried.map(carriedItem), ...(await arrears.items(reader, sub, waiting.startAt))];
+  if (!waiting) return upcomingInvoice(reader, sub, { arrears, moment });
+  const others = [...sub.carried.map(pendingInvoiceItem), ...(await arrears.items(reader, sub, waiting.startAt))];
   const finish = Math.max(reader.now, waiting.remakeAt);
-  return { sub, bill: cycleBill(sub, periodOf(sub, waiting), others, finish) };
+  return { sub, input: renewalInput(sub, periodOf(sub, waiting), others, finish) };
 }
 
 /** Why no invoice follows for a subscription: the message of preview_subscription_next_invoice; '' where one does. */
 export async function whyNoneFollows(reader: Reader, arrears: Arrears, sub: Subscription): Promise<string> {
   try {
-    const last = await lastStretch(reader, sub);
+    const last = await lastPeriod(reader, sub);
     if (last && (sub.status === 'active' || hasEnded(sub.status))) await lastUsage(reader, arrears, sub, last);
     return '';
   } catch (error) {
@@ -148,11 +149,11 @@ export async function whyNoneFollows(reader: Reader, arrears: Arrears, sub: Subs
  * The usage that is left to bill of a subscription that is over, or ends with its period; undefined for one that goes on.
  * Throws Rejected `subscription_without_next_invoice` for one that is over with all of its usage billed.
  */
-async function lastStretch(reader: Reader, sub: Subscription): Promise<{ until: number; moment: number } | undefined> {
+async function lastPeriod(reader: Reader, sub: Subscription): Promise<{ until: number; moment: number } | undefined> {
   const { subscriptionId, currentPeriodStart, currentPeriodEnd, cancelTime, status } = sub;
   if (!hasEnded(status)) {
     if (!endsWithPeriod(sub)) return undefined;
-    return { until: currentPeriodEnd, moment: Math.max(reader.now, makeTime(sub)) };
+    return { until: currentPeriodEnd, moment: Math.max(reader.now, invoiceTimeOf(sub)) };
   }
   const rows = await periodsFrom(reader, subscriptionId, currentPeriodStart);
   const waiting = rows.find(({ startAt, finishAt }) => startAt === currentPeriodStart && finishAt > 0);
@@ -160,16 +161,16 @@ async function lastStretch(reader: Reader, sub: Subscription): Promise<{ until: 
   return { until: lastUsageEnd(sub, cancelTime), moment: Math.max(reader.now, waiting.finishAt) };
 }
 
-/** The last bill of a subscription that ends with its period: what it used, and what was carried. */
+/** The final invoice of a subscription that ends with its period: what it used, and what was carried. */
 async function lastUsage(
   reader: Reader,
   arrears: Arrears,
   sub: Subscription,
   { until, moment }: { until: number; moment: number },
-): Promise<Bill> {
+): Promise<InvoiceInput> {
   const usage = await arrears.items(reader, sub, until);
   if (usage.length === 0) throw none(sub, 'ends with its period');
-  return lastBill({ ...sub, carried: [] }, usage, moment, 'usage');
+  return finalInput({ ...sub, carried: [] }, usage, moment, 'usage');
 }
 
 const WITHOUT = 'subscription_without_next_invoice';

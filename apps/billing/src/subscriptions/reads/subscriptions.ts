@@ -94,13 +94,13 @@ export class SubscriptionReads {
         page,
         count,
       });
-      return { subscriptions: await detailsOf(reader, rows), total };
+      return { subscriptions: await subscriptionDetails(reader, rows), total };
     });
   }
 }
 
 /** The conditions of subscription/list. */
-export async function subscriptionsWhere(reader: Reader, input: Input): Promise<Condition[]> {
+async function subscriptionsWhere(reader: Reader, input: Input): Promise<Condition[]> {
   const { Email, externalUserId, searchKey } = input;
   const [byEmail, byExternalId] = await Promise.all([
     Email ? usersByEmail(reader, Email) : undefined,
@@ -139,7 +139,10 @@ async function searched(reader: Reader, key: string | undefined): Promise<number
 }
 
 /** Subscriptions with what belongs to them, each related row read once for a whole page. */
-export async function detailsOf(reader: Reader, rows: readonly Subscription[]): Promise<contract.SubscriptionDetail[]> {
+async function subscriptionDetails(
+  reader: Reader,
+  rows: readonly Subscription[],
+): Promise<contract.SubscriptionDetail[]> {
   const [gateways, users, invoices, updates, codes] = await Promise.all([
     gatewaysById(reader),
     usersById(
@@ -154,7 +157,7 @@ export async function detailsOf(reader: Reader, rows: readonly Subscription[]): 
       reader,
       rows.map(({ pendingUpdateId }) => pendingUpdateId),
     ),
-    codesOf(reader, rows),
+    discountCodes(reader, rows),
   ]);
   return rows.map(sub => {
     const gateway = gateways.get(sub.gatewayId);
@@ -177,8 +180,8 @@ export async function detailsOf(reader: Reader, rows: readonly Subscription[]): 
 }
 
 /** The same as subscription/detail shows it, without what only lists show. */
-export async function detailOf(reader: Reader, sub: Subscription) {
-  const [detail] = await detailsOf(reader, [sub]);
+async function detailOf(reader: Reader, sub: Subscription) {
+  const [detail] = await subscriptionDetails(reader, [sub]);
   if (!detail) throw new Error(`subscription ${sub.subscriptionId} has no detail`);
   const { addonParams, addons, gateway, latestInvoice, plan, subscription, user } = detail;
   const { unfinishedSubscriptionPendingUpdate } = detail;
@@ -194,12 +197,12 @@ export async function detailOf(reader: Reader, sub: Subscription) {
   };
 }
 
-async function codesOf(
+async function discountCodes(
   reader: Reader,
   rows: readonly Subscription[],
 ): Promise<ReadonlyMap<string, contract.Discount | null>> {
   const codes = [...new Set(rows.map(({ discount }) => discount?.code ?? ''))].filter(code => code !== '');
-  const found = await Promise.all(codes.map(code => discounts.shown(reader, code)));
+  const found = await Promise.all(codes.map(code => discounts.shownDiscount(reader, code)));
   return new Map(codes.map((code, at) => [code, found[at] ?? null]));
 }
 
@@ -224,7 +227,7 @@ export function exportedSubscriptions(
     const { rows, next } = await reader.slice(slice);
     const [users, gateways] = await Promise.all([usersOfRows(reader, rows), gatewaysById(reader)]);
     const shown = rows.map(row => ({
-      ...columnsOf(row),
+      ...exportColumns(row),
       Gateway: gateways.get(row.gatewayId)?.gatewayName ?? '',
       ...buyerColumns(row.userId, users.get(row.userId)),
     }));
@@ -232,7 +235,7 @@ export function exportedSubscriptions(
   });
 }
 
-function columnsOf(row: Row) {
+function exportColumns(row: Row) {
   const { plan, addons } = row.planSnapshot;
   const named = addons.map(({ addonPlan, quantity }) => `${quantity} × ${addonPlan?.planName ?? ''}`);
   return {

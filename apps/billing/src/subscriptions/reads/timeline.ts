@@ -10,24 +10,24 @@ import {
 import { type Caller, Db, given, Handle, type Reader, type Row } from '@recur/platform';
 import { shownAddons, shownPlan } from '../../customers/catalog.js';
 import { invoicesById } from '../../invoices/lists/details.js';
+import { isoTime } from '../../invoices/views.js';
 import type { PeriodState } from '../domain/periods.js';
-import { pendingUpdates, subscriptionNotes, subscriptions } from '../tables.js';
+import { pendingUpdates } from '../pending-update.js';
+import { subscriptionNotes, subscriptions } from '../tables.js';
 
 const limits = { counted: 10_000 } as const;
 
-const states: Record<PeriodState, keyof typeof subscriptionTimelineStatus> = {
+const timelineStates: Record<PeriodState, keyof typeof subscriptionTimelineStatus> = {
   open: 'processing',
   paid: 'finished',
   unpaid: 'failed',
   void: 'cancelled',
 };
 
-const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
-
 type Input = In<typeof listTimelines>;
 
 /** A period of a subscription, or a change inside one, which has the id of its update. */
-interface Entry {
+interface TimelineEntry {
   subscription_id: string;
   user_id: string;
   seq: number;
@@ -50,9 +50,9 @@ export class Timelines {
     return this.db.read(caller, async reader => {
       const { page, count } = input;
       const values = [reader.merchantId, given(input.userId) ?? null, limits.counted, count, page * count];
-      const rows = await reader.query(statementOf(input), values);
-      const entries = rows.filter(row => row.subscription_id !== null) as unknown as (Row & Entry)[];
-      return { subscriptionTimeLines: await shown(reader, entries), total: Number(rows[0]?.total ?? 0) };
+      const rows = await reader.query(timelineStatement(input), values);
+      const entries = rows.filter(row => row.subscription_id !== null) as unknown as (Row & TimelineEntry)[];
+      return { subscriptionTimeLines: await timelineDetails(reader, entries), total: Number(rows[0]?.total ?? 0) };
     });
   }
 }
@@ -61,7 +61,7 @@ export class Timelines {
  * A page of both, and how many there are. Each side gives at most as many rows as are counted; a row without a
  * subscription stands for an empty page. A change that waited for the end of a period is the beginning of the next one.
  */
-function statementOf({ sortField, sortType }: Input): string {
+function timelineStatement({ sortField, sortType }: Input): string {
   const direction = sortType === 'asc' ? 'asc' : 'desc';
   const [ofPeriods, ofChanges] =
     sortField === 'periodStart' ? ['start_at', 'effect_time'] : ['create_time', 'effect_time'];
@@ -84,7 +84,7 @@ function statementOf({ sortField, sortType }: Input): string {
   order by ${order(`page.${ofPeriods}`).replace(', ', ', page.')}, page.seq ${direction}, page.update_id ${direction}`;
 }
 
-async function shown(reader: Reader, rows: readonly Entry[]): Promise<SubscriptionTimeLineDetail[]> {
+async function timelineDetails(reader: Reader, rows: readonly TimelineEntry[]): Promise<SubscriptionTimeLineDetail[]> {
   const [subs, updates, invoices] = await Promise.all([
     reader.among(subscriptions, 'subscriptionId', distinct(rows.map(row => row.subscription_id))),
     reader.among(pendingUpdates, 'pendingUpdateId', distinct(rows.map(row => row.update_id))),
@@ -114,12 +114,12 @@ async function shown(reader: Reader, rows: readonly Entry[]): Promise<Subscripti
       currency: update?.updateCurrency ?? invoice?.currency ?? sub?.currency ?? '',
       gatewayId: invoice?.gatewayId ?? sub?.gatewayId ?? 0,
       paymentId: invoice?.paymentId ?? '',
-      periodStartTime: iso(startAt),
-      periodEndTime: iso(endAt),
+      periodStartTime: isoTime(startAt),
+      periodEndTime: isoTime(endAt),
       plan: shownPlan(snapshot?.plan ?? null),
       planId: snapshot?.plan?.id ?? 0,
       quantity: update?.updateQuantity ?? sub?.quantity ?? 0,
-      status: subscriptionTimelineStatus[states[row.state]],
+      status: subscriptionTimelineStatus[timelineStates[row.state]],
     };
   });
 }

@@ -3,100 +3,114 @@ import { createFrom } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { chargesItself, type Gateway } from '../../gateways/domain/gateway.js';
 import { renewalDeadline } from '../../invoices/domain/deadlines.js';
-
 import { deleteDraft } from '../../invoices/domain/invoice.js';
-import type { Bill } from '../../invoices/domain/items.js';
-import { type Composed, compose } from '../../invoices/issuing/calculate.js';
-import { InvoiceMaker } from '../../invoices/issuing/issue.js';
+import type { InvoiceInput } from '../../invoices/domain/items.js';
+import { type CalculatedInvoice, calculateInvoice } from '../../invoices/issuing/calculate.js';
+import { InvoiceIssuer } from '../../invoices/issuing/issue.js';
 import { isTooSmall, settlementOf } from '../../invoices/issuing/preview.js';
 import type { InvoiceState } from '../../invoices/state.js';
 import { invoiceAggregate } from '../../invoices/views.js';
 import { unbilledIds } from '../../usage/rating.js';
 import { Arrears, sellsUsage } from '../arrears.js';
-import { type NextBill, nextBill } from '../change/next-bill.js';
-import { cycleBill } from '../domain/bill.js';
-import { carriedItem, carriedLine } from '../domain/carried.js';
+import { type UpcomingInvoice, upcomingInvoice } from '../change/upcoming-invoice.js';
+import { renewalInput } from '../domain/invoice-input.js';
+import { pendingInvoiceItem, pendingItem } from '../domain/pending-items.js';
 import { notBilled, type Period, type PeriodRow } from '../domain/periods.js';
-import { type CycleState, periodOf } from '../domain/renewal.js';
+import { periodOf, type RenewalState } from '../domain/renewal.js';
 import type { Subscription } from '../domain/subscription.js';
 import { nextSeq } from '../periods.js';
-import type { Scene } from '../renewal-batch.js';
+import type { RenewalBatch } from '../renewal-batch.js';
 import { chargeTermsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
 import { subscriptionAggregate } from '../views.js';
 
-/** Why a bill with something due cannot become an invoice. */
+/** Why an invoice with something due cannot become an invoice. */
 const NO_GATEWAY = 'It has no gateway by which it could be charged';
 
 /** Makes the invoices of later periods. */
 @Injectable()
-export class CycleInvoices {
+export class RenewalInvoices {
   constructor(
-    private readonly maker: InvoiceMaker,
+    private readonly issuer: InvoiceIssuer,
     private readonly arrears: Arrears,
   ) {}
 
   /** Makes the next period and its invoice, or only the invoice again. Parks what cannot be billed. */
-  async make(tx: Tx, scene: Scene, state: CycleState): Promise<CycleState> {
-    const { sub, current, ahead } = state;
-    if (!ahead && current?.state === 'open') return this.bill(tx, scene, state, current);
-    const known = ahead && periodOf(sub, ahead);
+  async issue(tx: Tx, batch: RenewalBatch, state: RenewalState): Promise<RenewalState> {
+    const { sub, current, upcoming } = state;
+    if (!upcoming && current?.state === 'open') return this.finishDraft(tx, batch, state, current);
+    const known = upcoming && periodOf(sub, upcoming);
     const waits = sellsUsage(sub.planSnapshot);
     if (!waits) await this.arrears.lock(tx, sub, known?.start ?? sub.currentPeriodEnd);
-    const { bill, period, sub: billed } = await nextBill(tx, sub, { arrears: this.arrears, moment: tx.now, known });
-    if (waits) return this.draft(tx, scene, state, { bill, period, sub: billed });
-    const row = ahead ?? (await this.newRow(tx, sub, period));
-    if (bill.items.length === 0) return this.free(tx, { sub, current, ahead: row });
-    const composed = await composedIn(tx, scene, billed, { bill, seq: row.timesMade + 1 });
-    const settlement = await settlementOf(tx, composed);
-    if (settlement.due > 0n && !composed.gateway) return this.park(tx, state, NO_GATEWAY);
-    if (isTooSmall(settlement, composed)) return this.carry(tx, { sub, current, ahead: row }, composed);
-    return this.invoice(tx, scene, { sub, current, ahead: row }, { composed, billed });
+    const {
+      input,
+      period,
+      sub: billed,
+    } = await upcomingInvoice(tx, sub, { arrears: this.arrears, moment: tx.now, known });
+    if (waits) return this.draft(tx, batch, state, { input, period, sub: billed });
+    const row = upcoming ?? (await this.newRow(tx, sub, period));
+    if (input.items.length === 0) return this.free(tx, { sub, current, upcoming: row });
+    const calculated = await calculatedIn(tx, batch, billed, { input, seq: row.timesMade + 1 });
+    const settlement = await settlementOf(tx, calculated);
+    if (settlement.due > 0n && !calculated.gateway) return this.park(tx, state, NO_GATEWAY);
+    if (isTooSmall(settlement, calculated)) return this.defer(tx, { sub, current, upcoming: row }, calculated);
+    return this.invoice(tx, batch, { sub, current, upcoming: row }, { calculated, billed });
   }
 
   /** The next period, and a draft that waits until the usage of the current one is complete; without lines there is none. */
-  private async draft(tx: Tx, scene: Scene, state: CycleState, { bill, period, sub: billed }: NextBill) {
-    const finishAt = Math.min(period.start + scene.settings.usageGraceSeconds, period.end);
-    const ahead = { ...(await this.newRow(tx, state.sub, period)), finishAt };
-    if (bill.items.length === 0) {
-      tx.save(subscriptionPeriods, ahead);
-      return { ...state, ahead };
+  private async draft(
+    tx: Tx,
+    batch: RenewalBatch,
+    state: RenewalState,
+    { input, period, sub: billed }: UpcomingInvoice,
+  ) {
+    const finishAt = Math.min(period.start + batch.settings.usageGraceSeconds, period.end);
+    const upcoming = { ...(await this.newRow(tx, state.sub, period)), finishAt };
+    if (input.items.length === 0) {
+      tx.save(subscriptionPeriods, upcoming);
+      return { ...state, upcoming };
     }
-    const composed = await composedIn(tx, scene, billed, { bill, seq: 1 });
-    const making = { status: 'draft', createFrom: createFrom.autoRenew, deadline: 0 } as const;
-    const { invoiceId } = (await this.maker.make(tx, composed, making)).view;
+    const calculated = await calculatedIn(tx, batch, billed, { input, seq: 1 });
+    const options = { status: 'draft', createFrom: createFrom.autoRenew, deadline: 0 } as const;
+    const { invoiceId } = (await this.issuer.issue(tx, calculated, options)).view;
     const sub = { ...state.sub, latestInvoiceId: invoiceId, modifyTime: tx.now };
     tx.step(subscriptionAggregate, sub, 'subscription.updated');
-    const row = { ...ahead, invoiceId, timesMade: 1 };
+    const row = { ...upcoming, invoiceId, timesMade: 1 };
     tx.save(subscriptionPeriods, row);
-    return { ...state, sub, ahead: row };
+    return { ...state, sub, upcoming: row };
   }
 
   /**
    * The invoice of the current period `row`, whose draft has waited for usage: fees, and the usage of the period before,
    * which is closed by it. `fees`: the period whose fees it bills, where that is not all of `row`.
    */
-  async bill(tx: Tx, scene: Scene, state: CycleState, row: PeriodRow, fees?: Period): Promise<CycleState> {
+  async finishDraft(
+    tx: Tx,
+    batch: RenewalBatch,
+    state: RenewalState,
+    row: PeriodRow,
+    fees?: Period,
+  ): Promise<RenewalState> {
     const { sub } = state;
     const kept = row.invoiceId ? await tx.lockIfAny(invoiceAggregate, row.invoiceId) : undefined;
     const draft = kept?.status === 'pending' && kept.deletedTime === 0 ? kept : undefined;
     await this.arrears.lock(tx, sub, row.startAt);
-    const others = [...sub.carried.map(carriedItem), ...(await this.arrears.items(tx, sub, row.startAt))];
-    const bill = cycleBill(sub, fees ?? periodOf(sub, row), others, tx.now);
+    const others = [...sub.carried.map(pendingInvoiceItem), ...(await this.arrears.items(tx, sub, row.startAt))];
+    const input = renewalInput(sub, fees ?? periodOf(sub, row), others, tx.now);
     const seq = draft ? row.timesMade : row.timesMade + 1;
-    const next = { ...state, ahead: { ...row, finishAt: 0 } };
-    const composed = bill.items.length > 0 ? await composedIn(tx, scene, sub, { bill, seq }) : undefined;
-    const settlement = composed && (await settlementOf(tx, composed));
-    if (settlement && settlement.due > 0n && !composed.gateway) return this.park(tx, state, NO_GATEWAY);
-    const isUnbilled = !settlement || isTooSmall(settlement, composed);
+    const next = { ...state, upcoming: { ...row, finishAt: 0 } };
+    const calculated = input.items.length > 0 ? await calculatedIn(tx, batch, sub, { input, seq }) : undefined;
+    const settlement = calculated && (await settlementOf(tx, calculated));
+    if (settlement && settlement.due > 0n && !calculated.gateway) return this.park(tx, state, NO_GATEWAY);
+    const isUnbilled = !settlement || isTooSmall(settlement, calculated);
     if (isUnbilled && draft) tx.step(invoiceAggregate, deleteDraft(draft, tx.now), 'invoice.deleted');
-    const billed = !composed
+    const billed = !calculated
       ? this.free(tx, next)
       : isUnbilled
-        ? await this.carry(tx, next, composed)
-        : await this.invoice(tx, scene, next, { composed, billed: sub, draft });
+        ? await this.defer(tx, next, calculated)
+        : await this.invoice(tx, batch, next, { calculated, billed: sub, draft });
     // the period is the current one already
-    return { sub: billed.sub, current: billed.ahead, ahead: state.ahead };
+    return { sub: billed.sub, current: billed.upcoming, upcoming: state.upcoming };
   }
 
   private async newRow(tx: Tx, { subscriptionId, userId }: Subscription, period: Period): Promise<PeriodRow> {
@@ -109,21 +123,21 @@ export class CycleInvoices {
 
   private async invoice(
     tx: Tx,
-    scene: Scene,
-    { sub, current, ahead }: CycleState & { ahead: PeriodRow },
-    { composed, billed, draft }: Making,
-  ): Promise<CycleState> {
-    const { deadline, collection } = collecting(tx.now, scene, { sub: billed, ahead, composed });
-    const making = { status: 'open', createFrom: createFrom.autoRenew, deadline, collection, draft } as const;
-    const made = await this.maker.make(tx, composed, making);
+    batch: RenewalBatch,
+    { sub, current, upcoming }: RenewalState & { upcoming: PeriodRow },
+    { calculated, billed, draft }: CalculatedRenewal,
+  ): Promise<RenewalState> {
+    const { deadline, collection } = collecting(tx.now, batch, { sub: billed, upcoming, calculated });
+    const options = { status: 'open', createFrom: createFrom.autoRenew, deadline, collection, draft } as const;
+    const made = await this.issuer.issue(tx, calculated, options);
     const { invoiceId } = made.view;
-    await this.arrears.close(tx, sub, ahead.startAt, invoiceId);
+    await this.arrears.close(tx, sub, upcoming.startAt, invoiceId);
     const stepped = { latestInvoiceId: invoiceId, carried: [], modifyTime: tx.now };
-    const next = { ...sub, ...stepped, ...withoutWaiting(sub, composed) };
+    const next = { ...sub, ...stepped, ...withoutWaiting(sub, calculated) };
     tx.step(subscriptionAggregate, next, made.payment ? 'subscription.updated' : 'subscription.auto_renew.success');
-    const timesMade = draft ? ahead.timesMade : ahead.timesMade + 1;
+    const timesMade = draft ? upcoming.timesMade : upcoming.timesMade + 1;
     const row: PeriodRow = {
-      ...ahead,
+      ...upcoming,
       invoiceId,
       deadline,
       remakeAt: 0,
@@ -131,33 +145,33 @@ export class CycleInvoices {
       state: made.payment ? 'open' : 'paid',
     };
     tx.save(subscriptionPeriods, row);
-    return { sub: next, current, ahead: row };
+    return { sub: next, current, upcoming: row };
   }
 
   /** A period that costs nothing, such as a free step of a trial. */
-  private free(tx: Tx, state: CycleState & { ahead: PeriodRow }): CycleState {
-    const ahead: PeriodRow = { ...state.ahead, state: 'paid' };
-    tx.save(subscriptionPeriods, ahead);
-    return { ...state, ahead };
+  private free(tx: Tx, state: RenewalState & { upcoming: PeriodRow }): RenewalState {
+    const upcoming: PeriodRow = { ...state.upcoming, state: 'paid' };
+    tx.save(subscriptionPeriods, upcoming);
+    return { ...state, upcoming };
   }
 
   /** Below the gateway's minimum: the lines stay unbilled, and come first on the next invoice. */
-  private async carry(
+  private async defer(
     tx: Tx,
-    state: CycleState & { ahead: PeriodRow },
-    { bill, composition }: Composed,
-  ): Promise<CycleState> {
-    await this.arrears.close(tx, state.sub, state.ahead.startAt, tx.newId(unbilledIds.carried));
-    const carried = bill.items.map((item, at) => {
+    state: RenewalState & { upcoming: PeriodRow },
+    { input, composition }: CalculatedInvoice,
+  ): Promise<RenewalState> {
+    await this.arrears.close(tx, state.sub, state.upcoming.startAt, tx.newId(unbilledIds.carried));
+    const carried = input.items.map((item, at) => {
       const line = composition.lines[at];
-      return carriedLine(item, (line?.amountExcludingTax ?? 0n) - (line?.discountAmount ?? 0n));
+      return pendingItem(item, (line?.amountExcludingTax ?? 0n) - (line?.discountAmount ?? 0n));
     });
     const sub = { ...state.sub, carried, modifyTime: tx.now };
     tx.step(subscriptionAggregate, sub, 'subscription.updated');
     return { ...this.free(tx, state), sub };
   }
 
-  private park(tx: Tx, state: CycleState, parkedReason: string): CycleState {
+  private park(tx: Tx, state: RenewalState, parkedReason: string): RenewalState {
     const sub = { ...state.sub, parkedReason, parkedAt: tx.now, modifyTime: tx.now };
     tx.step(subscriptionAggregate, sub, 'subscription.updated');
     return { ...state, sub };
@@ -165,40 +179,44 @@ export class CycleInvoices {
 }
 
 /** An invoice, the subscription in its period, and the draft that it was until now. */
-interface Making {
-  composed: Composed;
+interface CalculatedRenewal {
+  calculated: CalculatedInvoice;
   billed: Subscription;
   draft?: InvoiceState | undefined;
 }
 
-/** The amounts of a bill that is the `seq`-th of its period. */
-const composedIn = (
+/** The amounts of an invoice that is the `seq`-th of its period. */
+const calculatedIn = (
   tx: Tx,
-  { sellerCountryCode, gateways }: Scene,
+  { sellerCountryCode, gateways }: RenewalBatch,
   { gatewayId }: Subscription,
-  { bill, seq }: { bill: Bill; seq: number },
-): Promise<Composed> =>
-  compose(tx, { ...bill, period: { ...bill.period, seq } }, { sellerCountryCode, gateway: gateways.get(gatewayId) });
+  { input, seq }: { input: InvoiceInput; seq: number },
+): Promise<CalculatedInvoice> =>
+  calculateInvoice(
+    tx,
+    { ...input, period: { ...input.period, seq } },
+    { sellerCountryCode, gateway: gateways.get(gatewayId) },
+  );
 
 /** A one-time code is used up by the first invoice that it reduces. */
-function withoutWaiting({ discount }: Subscription, { bill, composition }: Composed): Partial<Subscription> {
-  const isUsed = bill.discount?.is === 'waiting' && composition.amounts.discountAmount > 0n;
+function withoutWaiting({ discount }: Subscription, { input, composition }: CalculatedInvoice): Partial<Subscription> {
+  const isUsed = input.discount?.is === 'waiting' && composition.amounts.discountAmount > 0n;
   return isUsed ? { discount: discount?.recurring ? { ...discount, waitingUseId: 0 } : null } : {};
 }
 
 /** True if the invoices of a subscription are charged without anybody's call. */
-export const isCharged = (sub: Subscription, gateway: Gateway | undefined): boolean =>
+export const isChargedByGateway = (sub: Subscription, gateway: Gateway | undefined): boolean =>
   !sub.manualPayment && sub.planSnapshot.autoCharge && chargesItself(gateway);
 
 /** The deadline of an invoice of the cycle, and how it is charged until then. One that is made again keeps the deadline. */
 function collecting(
   now: number,
-  { settings }: Scene,
-  { sub, ahead, composed }: { sub: Subscription; ahead: PeriodRow; composed: Composed },
+  { settings }: RenewalBatch,
+  { sub, upcoming, calculated }: { sub: Subscription; upcoming: PeriodRow; calculated: CalculatedInvoice },
 ) {
   const { leadSeconds, ...terms } = chargeTermsOf(sub, settings);
-  const automatic = isCharged(sub, composed.gateway);
-  const chargeTime = Math.max(now, ahead.startAt - leadSeconds);
-  const first = renewalDeadline(ahead.startAt, automatic ? chargeTime : now, terms);
-  return { deadline: ahead.deadline || first, collection: { ...terms, automatic, chargeTime } };
+  const automatic = isChargedByGateway(sub, calculated.gateway);
+  const chargeTime = Math.max(now, upcoming.startAt - leadSeconds);
+  const first = renewalDeadline(upcoming.startAt, automatic ? chargeTime : now, terms);
+  return { deadline: upcoming.deadline || first, collection: { ...terms, automatic, chargeTime } };
 }

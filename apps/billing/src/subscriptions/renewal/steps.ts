@@ -2,20 +2,20 @@ import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { isAwaited } from '../../invoices/open-invoices.js';
 import { Arrears, hasUsage } from '../arrears.js';
-import { DeferredChanges } from '../change/deferred.js';
-import { lastUsageEnd } from '../domain/bill.js';
+import { ScheduledChanges } from '../change/scheduled-changes.js';
+import { lastUsageEnd } from '../domain/items-to-bill.js';
 import type { PeriodRow } from '../domain/periods.js';
-import { type CycleState, type CycleStep, missedPeriods, nextStep, periodOf } from '../domain/renewal.js';
+import { missedPeriods, nextStep, periodOf, type RenewalState, type RenewalStep } from '../domain/renewal.js';
 import { entered } from '../domain/repricing.js';
 import { type Subscription, suspended } from '../domain/subscription.js';
-import { type Scene, sceneOf } from '../renewal-batch.js';
+import { loadRenewalBatch, type RenewalBatch } from '../renewal-batch.js';
 import { FINISH, leadOf, NEXT } from '../schedule.js';
 import { chargeTermsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
 import { subscriptionAggregate } from '../views.js';
-import { LastDocuments } from './final-invoice.js';
-import { CycleInvoices, isCharged } from './invoices.js';
-import { SubscriptionEndings } from './termination.js';
+import { FinalInvoices } from './final-invoice.js';
+import { isChargedByGateway, RenewalInvoices } from './invoices.js';
+import { SubscriptionTermination } from './termination.js';
 
 /**
  * `missed`: periods that are made up for without a decision. `awaitSeconds`: until a payment under way is looked at again,
@@ -24,15 +24,15 @@ import { SubscriptionEndings } from './termination.js';
 const limits = { batch: 50, leaseSeconds: 120, missed: 3, awaitSeconds: 3_600 } as const;
 
 /** Words of the operation log. */
-const words: Record<CycleStep, string> = {
-  make: 'BillingCycle',
-  remake: 'BillingCycleAgain',
-  enter: 'PeriodStart',
-  finish: 'UsageComplete',
-  suspend: 'Incomplete',
-  end: 'CancelAtPeriodEnd',
+const stepWords: Record<RenewalStep, string> = {
+  invoice: 'BillingCycle',
+  reinvoice: 'BillingCycleAgain',
+  advance: 'PeriodStart',
+  billUsage: 'UsageComplete',
+  markPastDue: 'Incomplete',
+  cancel: 'CancelAtPeriodEnd',
   expire: 'Expire',
-  last: 'LastUsage',
+  billFinalUsage: 'LastUsage',
 };
 
 /**
@@ -40,33 +40,33 @@ const words: Record<CycleStep, string> = {
  * whose time has come and schedules the next. A second item comes when the usage before the current period is complete.
  */
 @Injectable()
-export class Cycle {
+export class Renewals {
   readonly works: readonly Work[];
 
   constructor(
-    private readonly invoices: CycleInvoices,
-    private readonly endings: SubscriptionEndings,
-    private readonly deferred: DeferredChanges,
+    private readonly invoices: RenewalInvoices,
+    private readonly termination: SubscriptionTermination,
+    private readonly scheduled: ScheduledChanges,
     private readonly arrears: Arrears,
-    private readonly lasts: LastDocuments,
+    private readonly finals: FinalInvoices,
   ) {
     const terms = { time: 'merchant', batch: limits.batch, leaseSeconds: limits.leaseSeconds } as const;
     this.works = [NEXT, FINISH].map(kind => work(kind, terms, (tx, items) => this.run(tx, items)));
   }
 
   private async run(tx: Tx, items: readonly WorkItem[]): Promise<void> {
-    const scene = await sceneOf(
+    const batch = await loadRenewalBatch(
       tx,
       items.map(({ key }) => key),
     );
     const due = items.flatMap(item => {
-      const state = scene.states.get(item.key);
+      const state = batch.states.get(item.key);
       return state ? [{ item, state }] : [];
     });
     const plain = due.filter(({ state }) => isPlain(state));
     const others = due.filter(({ state }) => !isPlain(state));
     const inTurn = async (each: typeof due) => {
-      for (const { item, state } of each) await this.goOn(tx.item(item), scene, state);
+      for (const { item, state } of each) await this.runDueSteps(tx.item(item), batch, state);
     };
     // users go side by side, and statements serve all of them; what shares a row with other users is done in turn
     await tx.together(byUser(plain), inTurn);
@@ -74,43 +74,53 @@ export class Cycle {
   }
 
   /** Makes the steps that are due, in their order, and schedules the next. */
-  private async goOn(tx: Tx, scene: Scene, before: CycleState): Promise<void> {
+  private async runDueSteps(tx: Tx, batch: RenewalBatch, before: RenewalState): Promise<void> {
     const { subscriptionId, userId, planId } = before.sub;
     const done: string[] = [];
     let state = before;
     for (;;) {
-      const terms = { ...chargeTermsOf(state.sub, scene.settings), leadSeconds: leadOf(state.sub) };
+      const terms = { ...chargeTermsOf(state.sub, batch.settings), leadSeconds: leadOf(state.sub) };
       const due = nextStep(state, terms);
       if (!due || due.at > tx.now || (done.length > 0 && readsCommitted(state.sub, due.step))) {
-        if (due) tx.schedule(due.step === 'finish' || due.step === 'last' ? FINISH : NEXT, subscriptionId, due.at);
+        if (due)
+          tx.schedule(
+            due.step === 'billUsage' || due.step === 'billFinalUsage' ? FINISH : NEXT,
+            subscriptionId,
+            due.at,
+          );
         break;
       }
       if (voids(state.sub, due.step) && (await isAwaited(tx, subscriptionId))) {
         tx.schedule(NEXT, subscriptionId, tx.now + limits.awaitSeconds);
         break;
       }
-      const parked = due.step === 'make' ? parkedIfLate(state.sub, tx.now) : undefined;
-      done.push(parked ? 'Park' : words[due.step]);
-      state = parked ? this.parked(tx, state, parked) : await this.take(tx, scene, state, due.step);
+      const parked = due.step === 'invoice' ? parkedIfLate(state.sub, tx.now) : undefined;
+      done.push(parked ? 'Park' : stepWords[due.step]);
+      state = parked ? this.parked(tx, state, parked) : await this.runStep(tx, batch, state, due.step);
     }
     if (done.length > 0) tx.log(`Subscription(${subscriptionId})`, done.join(', '), { subscriptionId, userId, planId });
   }
 
-  private take(tx: Tx, scene: Scene, state: CycleState, step: CycleStep): CycleState | Promise<CycleState> {
+  private runStep(
+    tx: Tx,
+    batch: RenewalBatch,
+    state: RenewalState,
+    step: RenewalStep,
+  ): RenewalState | Promise<RenewalState> {
     switch (step) {
-      case 'make':
-      case 'remake':
-        return this.invoices.make(tx, scene, state);
-      case 'enter':
-        return this.begin(tx, scene, state, step);
-      case 'suspend':
-        return state.ahead ? this.begin(tx, scene, state, step) : suspend(tx, state);
-      case 'finish':
-        return this.finish(tx, scene, state);
-      case 'last':
+      case 'invoice':
+      case 'reinvoice':
+        return this.invoices.issue(tx, batch, state);
+      case 'advance':
+        return this.begin(tx, batch, state, step);
+      case 'markPastDue':
+        return state.upcoming ? this.begin(tx, batch, state, step) : suspend(tx, state);
+      case 'billUsage':
+        return this.finish(tx, batch, state);
+      case 'billFinalUsage':
         return this.last(tx, state);
-      case 'end':
-        return this.endings.endWithPeriod(tx, state);
+      case 'cancel':
+        return this.termination.endWithPeriod(tx, state);
       case 'expire':
         return this.expire(tx, state);
     }
@@ -120,52 +130,57 @@ export class Cycle {
    * The deadline of a period whose invoice was cancelled and not made again: what came in since of the usage before it is
    * billed by itself.
    */
-  private async expire(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
-    const unpaid = ahead ?? current;
+  private async expire(tx: Tx, { sub, current, upcoming }: RenewalState): Promise<RenewalState> {
+    const unpaid = upcoming ?? current;
     if (unpaid) tx.save(subscriptionPeriods, { ...unpaid, state: 'unpaid', remakeAt: 0 });
-    if (unpaid) await this.lasts.usage(tx, sub, unpaid.startAt);
-    return this.endings.expire(tx, unpaid ? { ...sub, carried: [] } : sub);
+    if (unpaid) await this.finals.usage(tx, sub, unpaid.startAt);
+    return this.termination.expire(tx, unpaid ? { ...sub, carried: [] } : sub);
   }
 
   /** Finishes the draft of the current period at once. */
   async finishNow(tx: Tx, { subscriptionId }: Subscription): Promise<void> {
-    const scene = await sceneOf(tx, [subscriptionId]);
-    const state = scene.states.get(subscriptionId);
-    if (state?.current?.finishAt) await this.finish(tx, scene, state);
+    const batch = await loadRenewalBatch(tx, [subscriptionId]);
+    const state = batch.states.get(subscriptionId);
+    if (state?.current?.finishAt) await this.finish(tx, batch, state);
     tx.schedule(NEXT, subscriptionId, tx.now);
   }
 
   /** The last usage of a subscription that ended with its period is complete. */
-  private async last(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
-    await this.lasts.usage(tx, sub, lastUsageEnd(sub, sub.cancelTime));
-    return { sub, current: current && finished(tx, current), ahead };
+  private async last(tx: Tx, { sub, current, upcoming }: RenewalState): Promise<RenewalState> {
+    await this.finals.usage(tx, sub, lastUsageEnd(sub, sub.cancelTime));
+    return { sub, current: current && finishedPeriod(tx, current), upcoming };
   }
 
   /** The usage before the current period is complete: its draft is finished, and limits are carried over once more. */
-  private async finish(tx: Tx, scene: Scene, state: CycleState): Promise<CycleState> {
+  private async finish(tx: Tx, batch: RenewalBatch, state: RenewalState): Promise<RenewalState> {
     const { sub, current } = state;
     if (!current) throw new Error(`subscription ${sub.subscriptionId} has no current period`);
     await this.arrears.carryLimits(tx, sub, current);
-    if (current.state !== 'open') return { ...state, current: finished(tx, current) };
-    const billed = await this.invoices.bill(tx, scene, state, current);
+    if (current.state !== 'open') return { ...state, current: finishedPeriod(tx, current) };
+    const billed = await this.invoices.finishDraft(tx, batch, state, current);
     const isOpen = billed.sub.parkedReason === '' && billed.current?.state === 'open';
-    const isAutomatic = isCharged(billed.sub, scene.gateways.get(billed.sub.gatewayId));
+    const isAutomatic = isChargedByGateway(billed.sub, batch.gateways.get(billed.sub.gatewayId));
     // a charge that is made by itself has to fail first
     return isOpen && !isAutomatic ? suspend(tx, billed) : billed;
   }
 
   /** The next period begins, paid or not. A deferred change comes first: what is due then may be another step. */
-  private async begin(tx: Tx, scene: Scene, state: CycleState, step: 'enter' | 'suspend'): Promise<CycleState> {
-    const changed = await this.deferred.take(tx, state.sub, state.ahead);
+  private async begin(
+    tx: Tx,
+    batch: RenewalBatch,
+    state: RenewalState,
+    step: 'advance' | 'markPastDue',
+  ): Promise<RenewalState> {
+    const changed = await this.scheduled.applyAtRenewal(tx, state.sub, state.upcoming);
     if (changed) return { ...state, ...changed };
-    if (step === 'suspend') return suspend(tx, state);
+    if (step === 'markPastDue') return suspend(tx, state);
     const entered = enter(tx, state);
     const { sub, current } = entered;
     if (!current || !hasUsage(sub.planSnapshot)) return entered;
-    return { ...entered, current: await this.arrears.begun(tx, sub, current, scene.settings.usageGraceSeconds) };
+    return { ...entered, current: await this.arrears.begun(tx, sub, current, batch.settings.usageGraceSeconds) };
   }
 
-  private parked(tx: Tx, state: CycleState, parkedReason: string): CycleState {
+  private parked(tx: Tx, state: RenewalState, parkedReason: string): RenewalState {
     const sub = { ...state.sub, parkedReason, parkedAt: tx.now, modifyTime: tx.now };
     tx.step(subscriptionAggregate, sub, 'subscription.updated');
     return { ...state, sub };
@@ -173,24 +188,24 @@ export class Cycle {
 }
 
 /** True for a subscription whose steps write and lock rows of its user alone: it neither changes nor ends. */
-const isPlain = ({ sub }: CycleState): boolean =>
+const isPlain = ({ sub }: RenewalState): boolean =>
   sub.pendingUpdateId === '' && !sub.cancelAtPeriodEnd && sub.status === 'active';
 
 /**
  * True for a step that reads as committed what the step before it may have written, so that another transaction makes it:
  * usage that was billed, the next period's invoice that a deferred change replaces.
  */
-function readsCommitted({ planSnapshot, pendingUpdateId }: Subscription, step: CycleStep): boolean {
-  if (step === 'make' || step === 'finish') return hasUsage(planSnapshot);
-  return pendingUpdateId !== '' && (step === 'enter' || step === 'suspend');
+function readsCommitted({ planSnapshot, pendingUpdateId }: Subscription, step: RenewalStep): boolean {
+  if (step === 'invoice' || step === 'billUsage') return hasUsage(planSnapshot);
+  return pendingUpdateId !== '' && (step === 'advance' || step === 'markPastDue');
 }
 
 /** True for a step that may cancel open invoices: it waits while a payment of one is under way. */
-const voids = ({ pendingUpdateId }: Subscription, step: CycleStep): boolean =>
-  step === 'end' || step === 'expire' || (pendingUpdateId !== '' && (step === 'enter' || step === 'suspend'));
+const voids = ({ pendingUpdateId }: Subscription, step: RenewalStep): boolean =>
+  step === 'cancel' || step === 'expire' || (pendingUpdateId !== '' && (step === 'advance' || step === 'markPastDue'));
 
 /** Items of each user, in their order. */
-function byUser<I extends { state: CycleState }>(items: readonly I[]): I[][] {
+function byUser<I extends { state: RenewalState }>(items: readonly I[]): I[][] {
   const users = new Map<number, I[]>();
   for (const item of items) {
     const { userId } = item.state.sub;
@@ -207,23 +222,23 @@ function parkedIfLate(sub: Subscription, now: number): string | undefined {
   return `More than ${limits.missed} periods were not billed`;
 }
 
-function finished(tx: Tx, row: PeriodRow): PeriodRow {
+function finishedPeriod(tx: Tx, row: PeriodRow): PeriodRow {
   const complete = { ...row, finishAt: 0 };
   tx.save(subscriptionPeriods, complete);
   return complete;
 }
 
 /** The next period, which is paid, free or waits for usage, becomes the current one. */
-function enter(tx: Tx, { sub, ahead }: CycleState): CycleState {
-  if (!ahead) throw new Error(`subscription ${sub.subscriptionId} has no next period`);
-  const next = { ...entered(sub, periodOf(sub, ahead)), modifyTime: tx.now };
+function enter(tx: Tx, { sub, upcoming }: RenewalState): RenewalState {
+  if (!upcoming) throw new Error(`subscription ${sub.subscriptionId} has no next period`);
+  const next = { ...entered(sub, periodOf(sub, upcoming)), modifyTime: tx.now };
   tx.step(subscriptionAggregate, next, 'subscription.updated');
-  return { sub: next, current: ahead, ahead: undefined };
+  return { sub: next, current: upcoming, upcoming: undefined };
 }
 
 /** The next period begins and is not paid: the subscription is incomplete until it is. */
-function suspend(tx: Tx, { sub, current, ahead }: CycleState): CycleState {
-  const next = suspended(sub, ahead ?? current, tx.now);
+function suspend(tx: Tx, { sub, current, upcoming }: RenewalState): RenewalState {
+  const next = suspended(sub, upcoming ?? current, tx.now);
   tx.step(subscriptionAggregate, next, 'subscription.auto_renew.failure');
-  return { sub: next, current, ahead };
+  return { sub: next, current, upcoming };
 }

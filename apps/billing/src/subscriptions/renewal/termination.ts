@@ -1,27 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
-import { InvoiceEndings } from '../../invoices/close.js';
+import { InvoiceClosing } from '../../invoices/close.js';
 import { openInvoicesOf } from '../../invoices/open-invoices.js';
 import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import { Arrears, sellsUsage } from '../arrears.js';
-import { ChangeEffects } from '../change/effects.js';
-import { giveBackWaiting } from '../codes.js';
-import { lastUsageEnd } from '../domain/bill.js';
-import { carriedLinesOf } from '../domain/carried.js';
+import { PlanChanges } from '../change/plan-changes.js';
+import { releaseReserved } from '../codes.js';
+import { lastUsageEnd } from '../domain/items-to-bill.js';
+import { pendingItemsOf } from '../domain/pending-items.js';
 import { isLivePeriod, type PeriodRow } from '../domain/periods.js';
-import type { CycleState } from '../domain/renewal.js';
+import type { RenewalState } from '../domain/renewal.js';
 import { ended, type Subscription } from '../domain/subscription.js';
 import { voidPeriod } from '../periods.js';
-import { sceneOf } from '../renewal-batch.js';
+import { loadRenewalBatch } from '../renewal-batch.js';
 import { FINISH, scheduleNext } from '../schedule.js';
-import { settingsOf } from '../settings.js';
+import { subscriptionSettingsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
 import { subscriptionAggregate } from '../views.js';
-import { LastDocuments, type LastTerms } from './final-invoice.js';
-import { CycleInvoices } from './invoices.js';
+import { FinalInvoices, type FinalTerms } from './final-invoice.js';
+import { RenewalInvoices } from './invoices.js';
 
 /** The end of a subscription: at once, at the end of its period, at a deadline. */
-export interface Ending extends Partial<LastTerms> {
+export interface Termination extends Partial<FinalTerms> {
   move: 'cancel' | 'expire' | 'fail';
   reason: string;
   log?: string;
@@ -31,13 +31,13 @@ export interface Ending extends Partial<LastTerms> {
 
 /** Ends subscriptions. The subscription is locked. */
 @Injectable()
-export class SubscriptionEndings {
+export class SubscriptionTermination {
   constructor(
-    private readonly endings: InvoiceEndings,
+    private readonly closing: InvoiceClosing,
     private readonly outcomes: InvoiceOutcomes,
-    private readonly changes: ChangeEffects,
-    private readonly documents: LastDocuments,
-    private readonly invoices: CycleInvoices,
+    private readonly changes: PlanChanges,
+    private readonly documents: FinalInvoices,
+    private readonly invoices: RenewalInvoices,
     private readonly arrears: Arrears,
   ) {}
 
@@ -45,15 +45,15 @@ export class SubscriptionEndings {
    * Ends a subscription with its period; the invoice of the next one, if there is one, is cancelled, or credited where it is
    * paid. Its last usage is billed when it is complete.
    */
-  async endWithPeriod(tx: Tx, { sub, ahead }: CycleState): Promise<CycleState> {
-    if (ahead) await voidPeriod(tx, ahead);
+  async endWithPeriod(tx: Tx, { sub, upcoming }: RenewalState): Promise<RenewalState> {
+    if (upcoming) await voidPeriod(tx, upcoming);
     const reason = sub.cancelReason || 'Cancelled at the end of the period';
     const at = Math.min(tx.now, sub.currentPeriodEnd);
     return this.end(tx, sub, { move: 'cancel', reason, usageLater: true, at });
   }
 
   /** Ends a subscription by a deadline: expired, or failed where it never paid. */
-  expire(tx: Tx, sub: Subscription): Promise<CycleState> {
+  expire(tx: Tx, sub: Subscription): Promise<RenewalState> {
     const move = sub.firstPaidTime === 0 ? 'fail' : 'expire';
     return this.end(tx, sub, { move, reason: 'The invoice of its period was not paid in time' });
   }
@@ -65,11 +65,11 @@ export class SubscriptionEndings {
   async end(
     tx: Tx,
     live: Subscription,
-    { move, reason, log, usageLater = false, ...terms }: Ending,
-  ): Promise<CycleState> {
+    { move, reason, log, usageLater = false, ...terms }: Termination,
+  ): Promise<RenewalState> {
     const { sub, invoiceId: finishedId } = await this.finishDraft(tx, live, terms.prorate ?? false);
-    await giveBackWaiting(tx, sub);
-    const before = await this.changes.cancelPending(tx, sub);
+    await releaseReserved(tx, sub);
+    const before = await this.changes.cancelPendingUpdate(tx, sub);
     const over = { ...ended(before, move, reason, tx.now), carried: [] };
     if (move === 'cancel') tx.step(subscriptionAggregate, over, 'subscription.cancelled');
     else tx.step(subscriptionAggregate, over, move === 'expire' ? 'subscription.expired' : 'subscription.failed');
@@ -81,16 +81,16 @@ export class SubscriptionEndings {
       const invoice = await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found');
       // usage that is billed by itself is owed
       if (invoice.status !== 'processing' || invoice.billReason === 'usage') continue;
-      if (invoice.periodStart >= before.currentPeriodEnd) carried.push(...carriedLinesOf(invoice.lines));
-      await this.endings.cancel(tx, invoice);
+      if (invoice.periodStart >= before.currentPeriodEnd) carried.push(...pendingItemsOf(invoice.lines));
+      await this.closing.cancel(tx, invoice);
     }
     const { invoiceNow = false } = terms;
     const usage = usageLater ? {} : await this.usageOf(tx, before);
-    await this.documents.make(tx, { ...before, carried }, { prorate: false, invoiceNow, ...usage, ...terms });
+    await this.documents.issue(tx, { ...before, carried }, { prorate: false, invoiceNow, ...usage, ...terms });
     const { subscriptionId, userId, planId } = over;
     if (log) tx.log(`Subscription(${subscriptionId})`, log, { subscriptionId, userId, planId });
     const current = await this.waitForUsage(tx, before, usageLater || invoiceNow);
-    return { sub: over, current, ahead: undefined };
+    return { sub: over, current, upcoming: undefined };
   }
 
   /**
@@ -103,17 +103,23 @@ export class SubscriptionEndings {
     prorate: boolean,
   ): Promise<{ sub: Subscription; invoiceId: string }> {
     if (!sellsUsage(sub.planSnapshot)) return { sub, invoiceId: '' };
-    const scene = await sceneOf(tx, [sub.subscriptionId]);
-    const state = scene.states.get(sub.subscriptionId);
+    const batch = await loadRenewalBatch(tx, [sub.subscriptionId]);
+    const state = batch.states.get(sub.subscriptionId);
     const row = state?.current;
     if (!state || !row || row.state !== 'open' || row.finishAt === 0) return { sub, invoiceId: '' };
     const used = { kind: 'stub', start: row.startAt, end: Math.max(tx.now, row.startAt + 1) } as const;
-    const billed = await this.invoices.bill(tx, scene, state, row, prorate && row.kind !== 'trial' ? used : undefined);
+    const billed = await this.invoices.finishDraft(
+      tx,
+      batch,
+      state,
+      row,
+      prorate && row.kind !== 'trial' ? used : undefined,
+    );
     return { sub: billed.sub, invoiceId: billed.current?.invoiceId ?? '' };
   }
 
   /** The usage of the current period up to now, for the last document, which bills or drops it. */
-  private async usageOf(tx: Tx, sub: Subscription): Promise<Pick<LastTerms, 'usage' | 'usedUntil'>> {
+  private async usageOf(tx: Tx, sub: Subscription): Promise<Pick<FinalTerms, 'usage' | 'usedUntil'>> {
     const usedUntil = lastUsageEnd(sub, tx.now);
     await this.arrears.lock(tx, sub, usedUntil);
     return { usage: await this.arrears.items(tx, sub, usedUntil), usedUntil };
@@ -124,7 +130,7 @@ export class SubscriptionEndings {
     const { subscriptionId, currentPeriodStart: startAt, currentPeriodEnd } = sub;
     const row = (await tx.parts(subscriptionPeriods, { subscriptionId, startAt })).find(isLivePeriod);
     const waits = isBilled && (await this.arrears.isCounted(tx, sub));
-    const { usageGraceSeconds } = waits ? await settingsOf(tx) : { usageGraceSeconds: 0 };
+    const { usageGraceSeconds } = waits ? await subscriptionSettingsOf(tx) : { usageGraceSeconds: 0 };
     const finishAt = waits ? Math.min(tx.now, currentPeriodEnd) + usageGraceSeconds : 0;
     if (!row || row.finishAt === finishAt) return row;
     const waiting = { ...row, finishAt };

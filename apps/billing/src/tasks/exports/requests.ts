@@ -15,14 +15,14 @@ import { type Caller, CLOCK, type Clock, type Condition, Db, given, Handle } fro
 import { openTask } from '../downloads.js';
 import { memberOf } from '../files.js';
 import { exportTemplates } from '../tables.js';
-import { taskView, templateView } from '../tasks.js';
+import { exportTemplateView, taskView } from '../tasks.js';
 import { assertExportable } from './sources.js';
 import { EXPORT_WORK } from './writing.js';
 
 const limits = { templates: 1_000 } as const;
 
-const counted = 'select count(*)::integer as count from export_templates where merchant_id = $1';
-const removed = 'delete from export_templates where merchant_id = $1 and id = $2';
+const countText = 'select count(*)::integer as count from export_templates where merchant_id = $1';
+const deleteText = 'delete from export_templates where merchant_id = $1 and id = $2';
 
 /** Settings of exports that a merchant keeps under names. */
 @Controller()
@@ -35,7 +35,7 @@ export class ExportTemplates {
     return this.db.write(caller, async tx => {
       // requests of the same moment are counted one after the other
       await tx.lockName(`export_templates ${tx.merchantId}`);
-      const [row] = await tx.query(counted, [tx.merchantId]);
+      const [row] = await tx.query(countText, [tx.merchantId]);
       if (Number(row?.count) >= limits.templates) throw new Rejected('too_many_templates');
       const { name, task, payload, exportColumns: columns, format } = input;
       const template = {
@@ -51,7 +51,7 @@ export class ExportTemplates {
       };
       tx.save(exportTemplates, template);
       tx.log(`ExportTemplate(${template.id})`, 'New');
-      return { template: templateView(template) };
+      return { template: exportTemplateView(template) };
     });
   }
 
@@ -65,7 +65,7 @@ export class ExportTemplates {
       const template = { ...kept, name, payload, columns, format };
       tx.save(exportTemplates, template);
       tx.log(`ExportTemplate(${kept.id})`, 'Edit');
-      return { template: templateView(template) };
+      return { template: exportTemplateView(template) };
     });
   }
 
@@ -73,7 +73,7 @@ export class ExportTemplates {
   remove({ templateId }: In<typeof deleteExportTemplate>, caller: Caller) {
     return this.db.write(caller, async tx => {
       await tx.lock(exportTemplates, { id: templateId }, 'template_not_found');
-      await tx.run(removed, [tx.merchantId, templateId]);
+      await tx.run(deleteText, [tx.merchantId, templateId]);
       tx.log(`ExportTemplate(${templateId})`, 'Delete');
       return {};
     });
@@ -85,7 +85,7 @@ export class ExportTemplates {
       const where: Condition[] = [['task = ?', given(task)]];
       const order = 'create_time desc, id desc';
       const { rows, total } = await reader.page({ from: exportTemplates, where, order, page, count });
-      return { templates: rows.map(templateView), total };
+      return { templates: rows.map(exportTemplateView), total };
     });
   }
 }

@@ -21,7 +21,7 @@ import { exportedEvents } from '../../usage/events/event-list.js';
 const limits = { asked: 500 } as const;
 
 /** Means and settings with which the rows of an export are read. */
-export interface Reading {
+export interface ExportReading {
   db: Db;
   questions: Questions;
   caller: Caller;
@@ -30,22 +30,22 @@ export interface Reading {
 }
 
 /** The next rows of an export, as cells in the order of its columns. */
-type Source = (reading: Reading, at: SliceAt) => Promise<Sliced<(string | number)[]>>;
+type ExportSource = (reading: ExportReading, at: SliceAt) => Promise<Sliced<(string | number)[]>>;
 
 /** Rows of billing's own. */
 const own =
   <T extends ExportTask>(
     task: T,
     read: (db: Db, caller: Caller, input: ExportFilters<T>, at: SliceAt) => Promise<Sliced<ExportRow<T>>>,
-  ): Source =>
+  ): ExportSource =>
   async ({ db, caller, payload, columns }, at) => {
-    const { rows, next } = await read(db, caller, filtersOf(task, payload), at);
+    const { rows, next } = await read(db, caller, filtersOfTask(task, payload), at);
     return { rows: cellsOf(rows, columns), next };
   };
 
 /** Rows of identity. Fewer are asked for where they are too large for an answer. */
 const ofIdentity =
-  (task: ExportTask): Source =>
+  (task: ExportTask): ExportSource =>
   async ({ questions, caller, payload, columns }, { after, count }) => {
     const asked = Math.min(count, limits.asked);
     for (let fewer = asked; ; fewer = Math.ceil(fewer / 8)) {
@@ -60,7 +60,7 @@ const ofIdentity =
     }
   };
 
-export const sources: Readonly<Record<ExportTask, Source>> = {
+export const sources: Readonly<Record<ExportTask, ExportSource>> = {
   InvoiceExport: own('InvoiceExport', exportedInvoices),
   UserExport: ofIdentity('UserExport'),
   SubscriptionExport: own('SubscriptionExport', exportedSubscriptions),
@@ -74,7 +74,7 @@ export const sources: Readonly<Record<ExportTask, Source>> = {
 };
 
 /** The filters of an export that was checked when it was made. */
-function filtersOf<T extends ExportTask>(task: T, payload: Readonly<Record<string, unknown>>): ExportFilters<T> {
+function filtersOfTask<T extends ExportTask>(task: T, payload: Readonly<Record<string, unknown>>): ExportFilters<T> {
   const filters = exportFilters(task, payload);
   if (!filters.ok) throw new Rejected('invalid_parameters', undefined, filters.issues);
   return filters.value;
@@ -112,4 +112,4 @@ export function assertExportable({ task, payload, exportColumns: columns }: Expo
 }
 
 /** The zone in which an export writes times. */
-export const zoneOf = ({ timezone }: Readonly<Record<string, unknown>>): string => String(timezone || 'UTC');
+export const requestedZone = ({ timezone }: Readonly<Record<string, unknown>>): string => String(timezone || 'UTC');

@@ -18,7 +18,7 @@ import { sheetLimits } from '../format/formats.js';
 import type { Written } from '../format/slice.js';
 import { type TaskRow, taskRows } from '../tables.js';
 import { finalReason, Lasting } from '../tasks.js';
-import { sources, zoneOf } from './sources.js';
+import { requestedZone, sources } from './sources.js';
 
 /**
  * Rows that are written at once, and read at once; the most bytes of a part, which fits into one message as base64, and of a
@@ -42,7 +42,7 @@ const unwritten = 'The file could not be written; make the export again';
 type ExportTaskRow = TaskRow & { task: ExportTask };
 
 /** A slice that was made outside of the transaction, from a task as it was; or the reason why it ends without a file. */
-type Made = { task: ExportTaskRow } & (
+type WrittenSlice = { task: ExportTaskRow } & (
   | { reason: string }
   | { reason?: never; next: string | undefined; file: Written }
 );
@@ -78,7 +78,7 @@ export class ExportWriting {
   }
 
   /** The next slice of a task; undefined for one that is settled. */
-  private async made(item: WorkItem | undefined): Promise<Made | undefined> {
+  private async made(item: WorkItem | undefined): Promise<WrittenSlice | undefined> {
     if (!item) return undefined;
     const { merchantId, key, requestId, attempt } = item;
     const caller = systemCaller(merchantId, requestId, this.clock.wall() + this.limits.askMs);
@@ -94,7 +94,7 @@ export class ExportWriting {
     }
   }
 
-  private async slice(task: ExportTaskRow, item: WorkItem): Promise<Made> {
+  private async slice(task: ExportTaskRow, item: WorkItem): Promise<WrittenSlice> {
     const { rows, next } = await this.rowsOf(task, item);
     const { format, payload } = task;
     if (format === 'xlsx' && task.rows + rows.length > sheetLimits.rows) {
@@ -108,7 +108,7 @@ export class ExportWriting {
       format,
       columns,
       rows,
-      zone: zoneOf(payload),
+      zone: requestedZone(payload),
       last: next === undefined,
       state,
     });
@@ -136,7 +136,7 @@ export class ExportWriting {
   }
 
   /** Keeps what was made, if the task is still where it was. */
-  private async keep(tx: Tx, made: Made): Promise<void> {
+  private async keep(tx: Tx, made: WrittenSlice): Promise<void> {
     const { id, parts, position } = made.task;
     const task = await tx.lockIfAny(taskRows, { id });
     if (!task || isSettled(task) || task.parts !== parts || task.position !== position) return;

@@ -9,15 +9,15 @@ const declaration = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const schemas = 'http://schemas.openxmlformats.org';
 const main = `xmlns="${schemas}/spreadsheetml/2006/main"`;
 const links = `xmlns="${schemas}/package/2006/relationships"`;
-const kinds = `${schemas}/officeDocument/2006/relationships`;
-const types = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+const relationKinds = `${schemas}/officeDocument/2006/relationships`;
+const sheetTypes = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 const sheetName = 'xl/worksheets/sheet1.xml';
 
 const statics = storedFiles({
-  '[Content_Types].xml': `${declaration}<Types xmlns="${schemas}/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${types}.sheet.main+xml"/><Override PartName="/xl/styles.xml" ContentType="${types}.styles+xml"/><Override PartName="/${sheetName}" ContentType="${types}.worksheet+xml"/></Types>`,
-  '_rels/.rels': `${declaration}<Relationships ${links}><Relationship Id="rId1" Type="${kinds}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
-  'xl/workbook.xml': `${declaration}<workbook ${main} xmlns:r="${kinds}"><sheets><sheet name="Export" sheetId="1" r:id="rId1"/></sheets></workbook>`,
-  'xl/_rels/workbook.xml.rels': `${declaration}<Relationships ${links}><Relationship Id="rId1" Type="${kinds}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${kinds}/styles" Target="styles.xml"/></Relationships>`,
+  '[Content_Types].xml': `${declaration}<Types xmlns="${schemas}/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${sheetTypes}.sheet.main+xml"/><Override PartName="/xl/styles.xml" ContentType="${sheetTypes}.styles+xml"/><Override PartName="/${sheetName}" ContentType="${sheetTypes}.worksheet+xml"/></Types>`,
+  '_rels/.rels': `${declaration}<Relationships ${links}><Relationship Id="rId1" Type="${relationKinds}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+  'xl/workbook.xml': `${declaration}<workbook ${main} xmlns:r="${relationKinds}"><sheets><sheet name="Export" sheetId="1" r:id="rId1"/></sheets></workbook>`,
+  'xl/_rels/workbook.xml.rels': `${declaration}<Relationships ${links}><Relationship Id="rId1" Type="${relationKinds}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${relationKinds}/styles" Target="styles.xml"/></Relationships>`,
   'xl/styles.xml': `${declaration}<styleSheet ${main}><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`,
 });
 /** Everything before the rows: they are the last file of the archive, so that it can be written from beginning to end. */
@@ -29,9 +29,9 @@ const sheetEnd = '</sheetData></worksheet>';
  * An XLSX workbook, an archive of XML, in slices: the sheet is one file of it, a stream of compressed blocks, of which each
  * slice adds some. Only checksum and sizes are carried from slice to slice.
  */
-export function xlsxOf({ columns, rows, zone, state, last }: Slice): Written {
+function xlsxOf({ columns, rows, zone, state, last }: Slice): Written {
   const isFirst = state.bytes === 0;
-  const xml = `${isFirst ? sheetStart + headerOf(columns) : ''}${rowsOf(columns, rows, zone, state.rows + 2)}${last ? sheetEnd : ''}`;
+  const xml = `${isFirst ? sheetStart + headerOf(columns) : ''}${sheetRows(columns, rows, zone, state.rows + 2)}${last ? sheetEnd : ''}`;
   const raw = Buffer.from(xml);
   const finishFlush = last ? constants.Z_FINISH : constants.Z_FULL_FLUSH;
   const packed = deflateRawSync(raw, { finishFlush });
@@ -56,7 +56,7 @@ const headerOf = (columns: readonly FileColumn[]) =>
     columns.map(({ name }) => `s="1" ${textCell(name)}`),
   );
 
-function rowsOf(columns: readonly FileColumn[], rows: Slice['rows'], zone: string, first: number): string {
+function sheetRows(columns: readonly FileColumn[], rows: Slice['rows'], zone: string, first: number): string {
   const timeOf = timesIn(zone);
   const named = letters(columns);
   const writers = columns.map(({ kind }) => {
@@ -106,7 +106,7 @@ const special = /[",\r\n]/;
  * CSV after RFC 4180 in UTF-8, with a byte order mark, by which spreadsheets know the encoding, and a header row. Text that
  * would be run as a formula has an apostrophe before it.
  */
-export function csvOf({ columns, rows, zone, state }: Slice): Written {
+function csvOf({ columns, rows, zone, state }: Slice): Written {
   const timeOf = timesIn(zone);
   const writers = columns.map(({ kind }) => {
     if (kind === 'time') return (value: Cell) => quoted(timeOf(Number(value)));
@@ -122,4 +122,4 @@ const guarded = (text: string) => (formula.test(text) ? `'${text}` : text);
 const quoted = (text: string) => (special.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** The bytes of the next rows of a file; the first ones begin it. */
-export const written = (slice: Slice): Written => (slice.format === 'csv' ? csvOf(slice) : xlsxOf(slice));
+export const encodeSlice = (slice: Slice): Written => (slice.format === 'csv' ? csvOf(slice) : xlsxOf(slice));

@@ -61,7 +61,7 @@ async function sheetIn(bytes: Uint8Array): Promise<string[][]> {
       },
     });
     const rows = await readSheet(new Uint8Array(zipSync(entries, { level: 0 })).buffer);
-    return rows.map(row => row.map(textOf));
+    return rows.map(row => row.map(cellText));
   } catch (error) {
     if (error instanceof UnreadableFile) throw error;
     throw new UnreadableFile('The file is no workbook that can be read: save it as .xlsx or .csv');
@@ -69,7 +69,7 @@ async function sheetIn(bytes: Uint8Array): Promise<string[][]> {
 }
 
 /** A cell of a workbook as csv would have it. */
-function textOf(value: unknown): string {
+function cellText(value: unknown): string {
   if (value === null) return '';
   if (value instanceof Date) return value.toISOString().slice(0, 19).replace('T', ' ');
   return String(value);

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import type { JobAnswer } from '@recur/platform';
-import { written } from './formats.js';
+import { encodeSlice } from './formats.js';
 import { tableIn } from './reading.js';
 import { type FileTable, type Slice, UnreadableFile, type Written } from './slice.js';
 
@@ -16,7 +16,7 @@ parentPort?.on('message', async (job: Job) => {
 
 async function answerTo(job: Job): Promise<JobAnswer<Done>> {
   try {
-    return { ok: true, done: 'write' in job ? written(job.write) : await tableIn(job.read) };
+    return { ok: true, done: 'write' in job ? encodeSlice(job.write) : await tableIn(job.read) };
   } catch (error) {
     if (error instanceof UnreadableFile) return { ok: true, done: { fault: error.message } };
     return { ok: false, reason: error instanceof Error ? String(error.stack) : String(error) };

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 
 /** A file of an archive. Its sizes are in bytes; `offset` is where its header stands. */
-export interface Entry {
+export interface ZipEntry {
   name: string;
   stored: boolean;
   crc: number;
@@ -16,10 +16,10 @@ const versions = { made: 20, needed: 20 } as const;
 /** Names are in UTF-8; sizes that are not known when a file begins follow it. */
 const flags = { utf8: 0x800, sizesFollow: 0x8 } as const;
 
-const flagsOf = ({ stored }: Pick<Entry, 'stored'>) => flags.utf8 | (stored ? 0 : flags.sizesFollow);
+const flagsOf = ({ stored }: Pick<ZipEntry, 'stored'>) => flags.utf8 | (stored ? 0 : flags.sizesFollow);
 
 /** The fields that the headers of a file have in common. */
-function common({ stored, crc, packed, size, name }: Entry): Buffer {
+function commonHeader({ stored, crc, packed, size, name }: ZipEntry): Buffer {
   const header = Buffer.alloc(26);
   header.writeUInt16LE(versions.needed, 0);
   header.writeUInt16LE(flagsOf({ stored }), 2);
@@ -42,20 +42,20 @@ const signature = (value: number) => {
 export const beginning = (name: string): Buffer =>
   Buffer.concat([
     signature(0x04034b50),
-    common({ name, stored: false, crc: 0, packed: 0, size: 0, offset: 0 }),
+    commonHeader({ name, stored: false, crc: 0, packed: 0, size: 0, offset: 0 }),
     Buffer.from(name),
   ]);
 
 /** Files as they are, one after the other, from the beginning of an archive. */
-export function storedFiles(files: Readonly<Record<string, string>>): { bytes: Buffer; entries: Entry[] } {
+export function storedFiles(files: Readonly<Record<string, string>>): { bytes: Buffer; entries: ZipEntry[] } {
   const parts: Buffer[] = [];
-  const entries: Entry[] = [];
+  const entries: ZipEntry[] = [];
   let offset = 0;
   for (const [name, text] of Object.entries(files)) {
     const content = Buffer.from(text);
     const size = content.length;
     const entry = { name, stored: true, crc: crc32(content), packed: size, size, offset };
-    const bytes = Buffer.concat([signature(0x04034b50), common(entry), Buffer.from(name), content]);
+    const bytes = Buffer.concat([signature(0x04034b50), commonHeader(entry), Buffer.from(name), content]);
     parts.push(bytes);
     entries.push(entry);
     offset += bytes.length;
@@ -64,7 +64,7 @@ export function storedFiles(files: Readonly<Record<string, string>>): { bytes: B
 }
 
 /** The sizes of a file that began without them. */
-export function sizesAfter({ crc, packed, size }: Pick<Entry, 'crc' | 'packed' | 'size'>): Buffer {
+export function sizesAfter({ crc, packed, size }: Pick<ZipEntry, 'crc' | 'packed' | 'size'>): Buffer {
   const bytes = Buffer.alloc(16);
   bytes.writeUInt32LE(0x08074b50, 0);
   bytes.writeUInt32LE(crc, 4);
@@ -74,13 +74,13 @@ export function sizesAfter({ crc, packed, size }: Pick<Entry, 'crc' | 'packed' |
 }
 
 /** The end of an archive: the directory of its files, which begins at `offset`. */
-export function directory(entries: readonly Entry[], offset: number): Buffer {
+export function directory(entries: readonly ZipEntry[], offset: number): Buffer {
   const listed = Buffer.concat(
     entries.map(entry => {
       const [made, rest] = [Buffer.alloc(2), Buffer.alloc(14)];
       made.writeUInt16LE(versions.made);
       rest.writeUInt32LE(entry.offset, 10);
-      return Buffer.concat([signature(0x02014b50), made, common(entry), rest, Buffer.from(entry.name)]);
+      return Buffer.concat([signature(0x02014b50), made, commonHeader(entry), rest, Buffer.from(entry.name)]);
     }),
   );
   const end = Buffer.alloc(22);

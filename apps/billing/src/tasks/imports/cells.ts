@@ -56,7 +56,7 @@ function headerIssues(task: ImportTask, header: readonly string[], named: readon
   const issues: RowIssue[] = [];
   for (const [at, name] of header.entries()) {
     const column = named[at];
-    if (column === undefined && !resultColumns.some(known => keyOf(known) === keyOf(name))) {
+    if (column === undefined && !resultColumns.some(known => columnKey(known) === columnKey(name))) {
       const message = `is no column of ${task}: those are ${Object.keys(columns).join(', ')}`;
       issues.push({ row: 1, column: name, message });
     }
@@ -68,16 +68,18 @@ function headerIssues(task: ImportTask, header: readonly string[], named: readon
 }
 
 const columnNamed = (columns: Readonly<Record<string, ImportColumn>>, header: string): string | undefined =>
-  Object.keys(columns).find(name => [name, ...(columns[name]?.or ?? [])].some(known => keyOf(known) === keyOf(header)));
+  Object.keys(columns).find(name =>
+    [name, ...(columns[name]?.or ?? [])].some(known => columnKey(known) === columnKey(header)),
+  );
 
 /** A header without case, spaces, and a remark in brackets: `Stripe User Id (Auto-Charge Required)` is StripeUserId. */
-const keyOf = (header: string): string =>
+const columnKey = (header: string): string =>
   header
     .replace(/\(.*\)/, '')
     .replace(/[\s_-]/g, '')
     .toLowerCase();
 
-interface Reading {
+interface CellReading {
   /** The value of a cell; undefined where it breaks the rule. */
   read(cell: string): unknown;
   rule: string;
@@ -85,7 +87,7 @@ interface Reading {
 
 const flags: Readonly<Record<string, boolean>> = { yes: true, true: true, 1: true, no: false, false: false, 0: false };
 
-const readings: Readonly<Record<CellKind, Reading>> = {
+const readings: Readonly<Record<CellKind, CellReading>> = {
   text: {
     read: cell => (cell.length <= 255 && !/\p{Cc}/u.test(cell) ? cell : undefined),
     rule: 'must have at most 255 characters, none of them a control character',

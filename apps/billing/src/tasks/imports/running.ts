@@ -32,7 +32,7 @@ import { finalReason, Lasting, taskView } from '../tasks.js';
 import { resultColumns, rowsIn } from './cells.js';
 
 /** The kind of work that takes a file; the key is the id of its task. */
-export const IMPORT_WORK = 'task.import';
+const IMPORT_WORK = 'task.import';
 
 const limits = { attempts: 8, leaseSeconds: 120, partBytes: 2_000_000, askMs: 60_000, named: 20 } as const;
 const unfinished = 'The file could not be taken; nothing of it was. Send it again';
@@ -47,7 +47,7 @@ interface Taken {
 }
 
 /** An import that was read and checked outside of the transaction that takes it; or the reason why none is. */
-interface Made extends Partial<Pick<Taken, 'commit'>> {
+interface ImportedPart extends Partial<Pick<Taken, 'commit'>> {
   task: ImportTaskRow;
   reason: string;
   rows: number;
@@ -80,7 +80,7 @@ export class ImportRunning {
     );
   }
 
-  private async made(item: WorkItem | undefined): Promise<Made | undefined> {
+  private async made(item: WorkItem | undefined): Promise<ImportedPart | undefined> {
     if (!item) return undefined;
     const { merchantId, key, requestId, attempt } = item;
     const caller = systemCaller(merchantId, requestId, this.clock.wall() + limits.askMs);
@@ -95,7 +95,7 @@ export class ImportRunning {
       const taken = await this.taken(task, table, caller);
       const slice = resultFile(table, taken.results, taken.issues);
       const file = await this.files.write(merchantId, slice);
-      return { task, reason: reasonOf(taken.issues), rows: table.rows.length, file, ...taken };
+      return { task, reason: reasonOfIssues(taken.issues), rows: table.rows.length, file, ...taken };
     } catch (error) {
       const fault = error instanceof UnreadableFile ? new Lasting(error.message) : error;
       const reason = finalReason(fault, attempt >= limits.attempts, unfinished);
@@ -134,7 +134,7 @@ export class ImportRunning {
   }
 
   /** Takes the rows, and keeps what became of them, if the task is still open. */
-  private async keep(tx: Tx, { task: { id }, reason, rows, file, commit }: Made): Promise<void> {
+  private async keep(tx: Tx, { task: { id }, reason, rows, file, commit }: ImportedPart): Promise<void> {
     const task = await tx.lockIfAny(taskRows, { id });
     if (!task || isSettled(task) || !isImport(task)) return;
     const isDone = reason === '';
@@ -200,7 +200,7 @@ export class ImportRequests {
 export type RowResult = Partial<Record<(typeof resultColumns)[number], string>>;
 
 /** The rows as they were sent, each with its result; rows without one were not taken. Of a file with a fault none was, unless it was only tried. */
-export function resultFile(
+function resultFile(
   { format, header, rows }: FileTable,
   results: ReadonlyMap<number, RowResult>,
   issues: readonly RowIssue[],
@@ -230,7 +230,7 @@ const notTaken: RowResult = { ImportResult: importResult.notTaken };
 const faultText = ({ column, message }: RowIssue): string => (column === '' ? message : `${column} ${message}`);
 
 /** The faults, row by row, in words. */
-export function reasonOf(issues: readonly RowIssue[]): string {
+function reasonOfIssues(issues: readonly RowIssue[]): string {
   const named = issues.slice(0, limits.named).map(issue => `Row ${issue.row}: ${faultText(issue)}`);
   const more = issues.length - named.length;
   return [...named, ...(more > 0 ? [`and ${more} more: the file names them all`] : [])].join('\n');

@@ -168,11 +168,11 @@ function fromUs({ buyer, product, merchantUs, usRates, at }: TaxQuestion): TaxDe
   const zip = buyer.zip.slice(0, 5);
   const inState = usRates.filter(rate => rate.state === buyer.state);
   const rate =
-    newest(
+    newestRate(
       inState.filter(entry => entry.zip !== '' && entry.zip === zip),
       at,
     ) ??
-    newest(
+    newestRate(
       inState.filter(entry => entry.zip === ''),
       at,
     );
@@ -183,7 +183,7 @@ function fromUs({ buyer, product, merchantUs, usRates, at }: TaxQuestion): TaxDe
 }
 
 function fromCountry({ buyer: { countryCode }, countryRates, at }: TaxQuestion): TaxDecision | undefined {
-  const rate = newest(
+  const rate = newestRate(
     countryRates.filter(entry => entry.countryCode === countryCode),
     at,
   );
@@ -191,7 +191,7 @@ function fromCountry({ buyer: { countryCode }, countryRates, at }: TaxQuestion):
 }
 
 /** The rate in force at a time; of several, the one that began last. */
-function newest<T extends Dated>(rates: readonly T[], at: number): T | undefined {
+function newestRate<T extends Dated>(rates: readonly T[], at: number): T | undefined {
   const current = rates.filter(({ from, to = 0 }) => from <= at && (to === 0 || at < to));
   return current.toSorted((a, b) => b.from - a.from)[0];
 }

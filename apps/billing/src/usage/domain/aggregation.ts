@@ -6,7 +6,7 @@ export type Aggregation = 'count' | 'countUnique' | 'latest' | 'max' | 'sum';
 export type MetricKind = 'limitMetered' | 'chargeMetered' | 'chargeRecurring' | 'limitRecurring';
 
 /** An event as far as it is aggregated. */
-export interface Measured {
+export interface EventValue {
   id: number;
   /** Unix seconds. */
   eventTime: number;
@@ -17,8 +17,8 @@ export interface Measured {
 }
 
 /**
- * Count of a stretch of time so far. Invariant: equal to the aggregation of the events of the stretch that are
- * not deleted, in whatever order they arrived (`tallied`). Unique ids are kept beside it.
+ * Count of a period so far. Invariant: equal to the aggregation of the events of the interval that are
+ * not deleted, in whatever order they arrived (`aggregateAll`). Unique ids are kept beside it.
  */
 export interface Tally {
   events: bigint;
@@ -31,13 +31,13 @@ export interface Tally {
 export const noTally: Tally = { events: 0n, used: 0n, latestTime: 0, latestId: 0 };
 
 /** Values that stand until they are replaced, in contrast to those that accrue with each event. */
-export const isStanding = (aggregation: Aggregation): boolean => aggregation !== 'count' && aggregation !== 'sum';
+export const isGauge = (aggregation: Aggregation): boolean => aggregation !== 'count' && aggregation !== 'sum';
 
 /**
- * The tally with one more event. `isNew`: its unique id has no other event in the stretch. The latest value is that of
+ * The tally with one more event. `isNew`: its unique id has no other event in the interval. The latest value is that of
  * the greatest eventTime, ties by id; the maximum of no events is 0.
  */
-export function added(aggregation: Aggregation, tally: Tally, event: Measured, isNew = true): Tally {
+export function withEvent(aggregation: Aggregation, tally: Tally, event: EventValue, isNew = true): Tally {
   const events = tally.events + 1n;
   switch (aggregation) {
     case 'count':
@@ -56,9 +56,14 @@ export function added(aggregation: Aggregation, tally: Tally, event: Measured, i
 
 /**
  * The tally without one of its events; undefined where only a recount can tell: the event was the maximum or the latest.
- * `isLast`: no other event of the stretch has its unique id.
+ * `isLast`: no other event of the interval has its unique id.
  */
-export function removed(aggregation: Aggregation, tally: Tally, event: Measured, isLast = true): Tally | undefined {
+export function withoutEvent(
+  aggregation: Aggregation,
+  tally: Tally,
+  event: EventValue,
+  isLast = true,
+): Tally | undefined {
   const events = tally.events - 1n;
   if (events === 0n) return noTally;
   switch (aggregation) {
@@ -75,21 +80,21 @@ export function removed(aggregation: Aggregation, tally: Tally, event: Measured,
   }
 }
 
-/** The tally of all events of a stretch, from nothing. */
-export function tallied(aggregation: Aggregation, events: readonly Measured[]): Tally {
+/** The tally of all events of an interval, from nothing. */
+export function aggregateAll(aggregation: Aggregation, events: readonly EventValue[]): Tally {
   const seen = new Set<string>();
   return events.reduce((tally, event) => {
     const isNew = !seen.has(event.uniqueId);
     seen.add(event.uniqueId);
-    return added(aggregation, tally, event, isNew);
+    return withEvent(aggregation, tally, event, isNew);
   }, noTally);
 }
 
 /**
- * Joins the value of a stretch to that of those before it, for recurring charges, which never restart. Unique ids are
- * counted over all stretches instead, since one may occur in several.
+ * Joins the value of an interval to that of those before it, for recurring charges, which never restart. Unique ids are
+ * counted over all intervals instead, since one may occur in several.
  */
-export function carried(aggregation: Exclude<Aggregation, 'countUnique'>, before: bigint, own: Tally): bigint {
+export function carriedTally(aggregation: Exclude<Aggregation, 'countUnique'>, before: bigint, own: Tally): bigint {
   if (own.events === 0n) return before;
   switch (aggregation) {
     case 'latest':
@@ -101,7 +106,7 @@ export function carried(aggregation: Exclude<Aggregation, 'countUnique'>, before
   }
 }
 
-const isLater = ({ eventTime, id }: Measured, { events, latestTime, latestId }: Tally): boolean =>
+const isLater = ({ eventTime, id }: EventValue, { events, latestTime, latestId }: Tally): boolean =>
   events === 0n || eventTime > latestTime || (eventTime === latestTime && id > latestId);
 
 /** An event's contents as far as they are measured. */
@@ -117,7 +122,7 @@ const limits = { uniqueIdCharacters: 255 } as const;
  * The value and unique id of an event: what it states, else the metric's property among its properties. Throws Rejected
  * `invalid_parameters` where that is missing or no whole number.
  */
-export function measured(
+export function eventValue(
   { aggregation, property }: { aggregation: Aggregation; property: string },
   { aggregationValue, aggregationUniqueId, metricProperties }: Contents,
 ): { value: bigint; uniqueId: string } {

@@ -1,11 +1,11 @@
 import { ratio } from '@recur/kernel';
-import { partOf, priceOf, type UsagePrice } from '../../pricing/usage.js';
-import { type Aggregation, isStanding, type MetricKind } from './aggregation.js';
+import { partOf, type UsagePrice, usageAmount } from '../../pricing/usage.js';
+import { type Aggregation, isGauge, type MetricKind } from './aggregation.js';
 import type { Counter } from './counter.js';
-import { type PlanTerms, termsOf, type UsagePeriod } from './facts.js';
+import { latestTerms, type PlanTerms, type UsagePeriod } from './subscription.js';
 
 /** Σ limit × quantity over plan and add-ons. */
-export const planLimit = (terms: readonly PlanTerms[], metricId: number): bigint =>
+const planLimit = (terms: readonly PlanTerms[], metricId: number): bigint =>
   terms.reduce(
     (total, { quantity, limits }) =>
       limits
@@ -19,7 +19,7 @@ export const planLimit = (terms: readonly PlanTerms[], metricId: number): bigint
  * Σ round(limit × segmentSeconds ÷ periodSeconds) over the segments.
  */
 export function limitOf(period: UsagePeriod, metricId: number, prorated: boolean): bigint {
-  if (!prorated || period.segments.length < 2) return planLimit(termsOf(period), metricId);
+  if (!prorated || period.segments.length < 2) return planLimit(latestTerms(period), metricId);
   const whole = BigInt(period.end - period.start);
   return period.segments.reduce(
     (total, { start, end, terms }) =>
@@ -32,10 +32,10 @@ export function limitOf(period: UsagePeriod, metricId: number, prorated: boolean
 export const exceeds = (before: bigint, after: bigint, total: bigint): boolean => after > total && after > before;
 
 /** Units that a period leaves over to the next. */
-export const carryOver = (total: bigint, used: bigint): bigint => (total > used ? total - used : 0n);
+export const unusedLimit = (total: bigint, used: bigint): bigint => (total > used ? total - used : 0n);
 
 /** Percentages of a limit at which an alert is sent. */
-export const alertLevels = [80, 100] as const;
+const alertLevels = [80, 100] as const;
 
 /** The highest level that usage has reached; 0 for none. */
 export const levelReached = (used: bigint, total: bigint): number => alertsDue(used, total, 0).at(-1) ?? 0;
@@ -44,8 +44,8 @@ export const levelReached = (used: bigint, total: bigint): number => alertsDue(u
 export const alertsDue = (used: bigint, total: bigint, alerted: number): number[] =>
   total <= 0n ? [] : alertLevels.filter(level => level > alerted && used * 100n >= total * BigInt(level));
 
-/** A stretch's usage as an invoice bills it. */
-export interface Due {
+/** An interval's usage as an invoice bills it. */
+export interface DueUsage {
   /** The value that is billed; recurring charges include all before. */
   value: bigint;
   /** The value that earlier documents have billed. */
@@ -59,16 +59,16 @@ export interface Due {
  * The amount due for a counter at `value`. Count and sum of metered charges accrue, so they split by time themselves; other
  * values stand, and cost their part of the period.
  */
-export function dueOf(
+export function dueUsage(
   counter: Pick<Counter, 'startAt' | 'endAt' | 'periodStart' | 'periodEnd' | 'billedValue' | 'billedAmount'>,
   value: bigint,
   price: UsagePrice,
   { aggregation, kind }: { aggregation: Aggregation; kind: MetricKind },
-): Due {
+): DueUsage {
   const periodSeconds = counter.periodEnd - counter.periodStart;
-  const stands = kind === 'chargeRecurring' || isStanding(aggregation);
+  const stands = kind === 'chargeRecurring' || isGauge(aggregation);
   const partSeconds = stands ? Math.min(counter.endAt - counter.startAt, periodSeconds) : periodSeconds;
-  const total = partOf(priceOf(price, value), partSeconds, periodSeconds);
+  const total = partOf(usageAmount(price, value), partSeconds, periodSeconds);
   return {
     value,
     billedValue: counter.billedValue,
@@ -83,11 +83,11 @@ export function dueOf(
  */
 export const unbilledIds = { dropped: 'dropped_', carried: 'carried_' } as const;
 
-type Unbilled = keyof typeof unbilledIds;
+type UnbilledKind = keyof typeof unbilledIds;
 
 /** The invoice on which usage is charged, else why there is none; both '' while it is open. */
-export function chargedOn(closedUnder: string): { chargeInvoiceId: string; unbilledReason: Unbilled | '' } {
-  const reasons = Object.keys(unbilledIds) as Unbilled[];
+export function chargedOn(closedUnder: string): { chargeInvoiceId: string; unbilledReason: UnbilledKind | '' } {
+  const reasons = Object.keys(unbilledIds) as UnbilledKind[];
   const unbilledReason = reasons.find(reason => closedUnder.startsWith(unbilledIds[reason])) ?? '';
   return { chargeInvoiceId: unbilledReason === '' ? closedUnder : '', unbilledReason };
 }

@@ -2,7 +2,7 @@ import { aggregationType, type MerchantMetric, metricType } from '@recur/contrac
 import { DAY_SECONDS } from '@recur/kernel';
 import { type ChargeDocument, samePrice, usagePrice } from '../../pricing/usage.js';
 import type { Aggregation, MetricKind, Tally } from './aggregation.js';
-import { chargeIn, hasMetric, isFree, termsOf, type UsagePeriod, type UsageSubscription } from './facts.js';
+import { chargeIn, hasMetric, isFree, latestTerms, type UsagePeriod, type UsageSubscription } from './subscription.js';
 
 /** A price as a counter keeps it from its close on. */
 export interface KeptPrice {
@@ -11,7 +11,7 @@ export interface KeptPrice {
 }
 
 /**
- * The count of one metric of a subscription over a stretch of time [startAt, endAt): a period; for charges at most as long
+ * The count of one metric of a subscription over a period [startAt, endAt): a period; for charges at most as long
  * as the price is the same and no free time begins or ends. Counters of one (subscription, metric) never overlap.
  */
 export interface Counter extends Tally {
@@ -52,7 +52,7 @@ export interface Bounds {
 export const isCharge = (kind: MetricKind): boolean => kind === 'chargeMetered' || kind === 'chargeRecurring';
 
 /**
- * The stretch in which an event at `at` is counted where no counter covers the time yet: its period; for charges the
+ * The interval in which an event at `at` is counted where no counter covers the time yet: its period; for charges the
  * part of it with the same price as at that time, within free time or outside of it. `others` are the bounds of the
  * metric's counters, which it leaves out.
  */
@@ -72,7 +72,7 @@ export function boundsAt(
 }
 
 /** The times within a period at which a metric's price changes. */
-export function priceChanges({ segments }: UsagePeriod, metricId: number): number[] {
+function priceChanges({ segments }: UsagePeriod, metricId: number): number[] {
   return segments.slice(1).flatMap(({ start, terms }, index) => {
     const [before, after] = [segments[index]?.terms ?? [], terms].map(each => {
       const found = chargeIn(each, metricId);
@@ -98,12 +98,12 @@ export function priceFor(
 export const eventTimes = { lateSeconds: 35 * DAY_SECONDS, aheadSeconds: 300 } as const;
 
 /** Where an event counts. */
-export interface Place {
+export interface AssignedPeriod {
   subscription: UsageSubscription;
   period: UsagePeriod;
 }
 
-export type Misplaced =
+export type Unassigned =
   /** The time is outside of what is taken. */
   | { refused: 'time'; message: string }
   /** No subscription that takes events covers the time. */
@@ -116,10 +116,10 @@ export type Misplaced =
  * time, the one whose plans have the metric, else the newest. Period open or in grace: counted; invoiced: as
  * `lateUsage` says.
  */
-export function place(
+export function assignPeriod(
   subscriptions: readonly UsageSubscription[],
   { metricId, at, now }: { metricId: number; at: number; now: number },
-): Place | Misplaced {
+): AssignedPeriod | Unassigned {
   if (at > now + eventTimes.aheadSeconds) {
     return { refused: 'time', message: `is more than ${eventTimes.aheadSeconds} seconds ahead` };
   }
@@ -130,7 +130,7 @@ export function place(
     return period ? [{ subscription, period }] : [];
   });
   const newestFirst = candidates.sort((one, other) => other.subscription.start - one.subscription.start);
-  const found = newestFirst.find(({ period }) => hasMetric(termsOf(period), metricId)) ?? newestFirst[0];
+  const found = newestFirst.find(({ period }) => hasMetric(latestTerms(period), metricId)) ?? newestFirst[0];
   if (!found) {
     const isBefore = taking.length > 0 && taking.every(({ start }) => at < start);
     if (isBefore) return { refused: 'time', message: 'is before the start of the subscription' };
@@ -145,18 +145,18 @@ function periodAt({ start, end, periods }: UsageSubscription, at: number): Usage
   return periods.find(period => period.start <= at && at < period.end);
 }
 
-const named = <N extends string>(table: Readonly<Record<N, number>>): ReadonlyMap<number, N> =>
+const nameByCode = <N extends string>(table: Readonly<Record<N, number>>): ReadonlyMap<number, N> =>
   new Map(Object.entries(table).map(([name, code]) => [code as number, name as N]));
-const aggregations = named<Aggregation>(aggregationType);
-const kinds = named<MetricKind>(metricType);
+const aggregationByCode = nameByCode<Aggregation>(aggregationType);
+const kindByCode = nameByCode<MetricKind>(metricType);
 
-function nameIn<N>(names: ReadonlyMap<number, N>, code: number): N {
+function nameOfMetricCode<N>(names: ReadonlyMap<number, N>, code: number): N {
   const name = names.get(code);
   if (name === undefined) throw new Error(`no name of code ${code}`);
   return name;
 }
 
 export const aggregationOf = ({ aggregationType: code }: Pick<MerchantMetric, 'aggregationType'>): Aggregation =>
-  nameIn(aggregations, code);
-export const kindOf = ({ type }: Pick<MerchantMetric, 'type'>): MetricKind => nameIn(kinds, type);
-export const isLimit = (metric: Pick<MerchantMetric, 'type'>): boolean => !isCharge(kindOf(metric));
+  nameOfMetricCode(aggregationByCode, code);
+export const metricKindOf = ({ type }: Pick<MerchantMetric, 'type'>): MetricKind => nameOfMetricCode(kindByCode, type);
+export const isLimit = (metric: Pick<MerchantMetric, 'type'>): boolean => !isCharge(metricKindOf(metric));

@@ -5,11 +5,11 @@ import type { Tx } from '@recur/platform';
 import { assertMetric } from '../../customers/catalog.js';
 import { assertUser, findUser } from '../../customers/users.js';
 import { lockCounters } from '../counters.js';
-import { removed } from '../domain/aggregation.js';
+import { withoutEvent } from '../domain/aggregation.js';
 import { aggregationOf } from '../domain/counter.js';
-import { scheduleNotice } from '../notices.js';
+import { MeteredSubscriptions } from '../metered-subscriptions.js';
+import { scheduleUsageNotice } from '../notices.js';
 import { recount } from '../recounts.js';
-import { SubscriptionFacts } from '../subscription-facts.js';
 import { counters, eventKeys, uniques, usageEvents } from '../tables.js';
 
 const dropKey = `delete from usage_event_keys where merchant_id = $1 and user_id = $2 and metric_id = $3
@@ -18,7 +18,7 @@ const dropKey = `delete from usage_event_keys where merchant_id = $1 and user_id
 /** Deletes events: their counter forgets them, at once or, where one was the maximum or the latest, by a recount. */
 @Injectable()
 export class UsageDeletions {
-  constructor(private readonly facts: SubscriptionFacts) {}
+  constructor(private readonly facts: MeteredSubscriptions) {}
 
   async remove(tx: Tx, input: In<typeof deleteUsageEvent>): Promise<void> {
     const { userId, externalUserId, email, metricCode, externalEventId } = input;
@@ -39,7 +39,7 @@ export class UsageDeletions {
     const deleted = { ...event, deletedTime: tx.now };
     const isLast = event.uniqueId === '' || (await this.dropUnique(tx, counter, event.uniqueId));
     const aggregation = aggregationOf(metric);
-    let tally = removed(aggregation, counter, event, isLast);
+    let tally = withoutEvent(aggregation, counter, event, isLast);
     if (tally) tx.save(usageEvents, deleted);
     else {
       // at once: the recount reads the events that are left
@@ -47,7 +47,7 @@ export class UsageDeletions {
       tally = await recount(tx, aggregation, counter);
     }
     const changed = { ...counter, ...tally, version: counter.version + 1 };
-    tx.save(counters, scheduleNotice(tx, changed));
+    tx.save(counters, scheduleUsageNotice(tx, changed));
     if (counter.closed)
       tx.save(eventKeys, { ...(await tx.lock(eventKeys, name, 'usage_event_not_found')), deleted: true });
     else await tx.run(dropKey, [tx.merchantId, ...Object.values(name)]);
@@ -64,14 +64,18 @@ export class UsageDeletions {
   }
 
   /** Takes an event off its unique id; true if it was the last one. */
-  private async dropUnique(tx: Tx, { subscriptionId, metricId, startAt }: Place, uniqueId: string): Promise<boolean> {
+  private async dropUnique(
+    tx: Tx,
+    { subscriptionId, metricId, startAt }: CounterStart,
+    uniqueId: string,
+  ): Promise<boolean> {
     const unique = await tx.lock(uniques, { subscriptionId, metricId, startAt, uniqueId }, 'usage_event_not_found');
     tx.save(uniques, { ...unique, events: unique.events - 1n });
     return unique.events === 1n;
   }
 }
 
-interface Place {
+interface CounterStart {
   subscriptionId: string;
   metricId: number;
   startAt: number;

@@ -16,7 +16,7 @@ import { metricsById } from '../../customers/catalog.js';
 import { buyerColumns, usersById, usersOfRows } from '../../customers/users.js';
 import { countersOf, groupedBy, pairKey, pairsIn } from '../counters.js';
 import { aggregationOf, type Counter, isLimit, priceFor } from '../domain/counter.js';
-import { SubscriptionFacts } from '../subscription-facts.js';
+import { MeteredSubscriptions } from '../metered-subscriptions.js';
 import { type Billing, billings, type UsageEvent, usageEvents } from '../tables.js';
 import { type EventParts, eventChargeView, eventView } from '../views.js';
 import type { Recorded } from './recorder.js';
@@ -36,7 +36,7 @@ export class UsageEventList {
       const { rows, total } = await reader.page({ from: usageEvents, where, order, page, count });
       if (rows.length === 0) return { events: [], total };
       const [parts, metrics, users] = await Promise.all([
-        partsOf(reader, rows),
+        eventParts(reader, rows),
         metricsById(
           reader,
           rows.map(({ metricId }) => metricId),
@@ -64,7 +64,7 @@ export class UsageEventList {
 }
 
 /** The conditions of metric/event_list. */
-export async function eventsWhere(reader: Reader, input: Input): Promise<Condition[]> {
+async function eventsWhere(reader: Reader, input: Input): Promise<Condition[]> {
   const billed = await billingsOn(reader, given(input.invoiceId));
   const subscriptionIds = [
     ...(input.subscriptionIds ?? []),
@@ -77,7 +77,7 @@ export async function eventsWhere(reader: Reader, input: Input): Promise<Conditi
     each('subscription_id', given(input.subscriptionIds)),
     ['create_time >= ?', given(input.createTimeStart)],
     ['create_time <= ?', given(input.createTimeEnd)],
-    ...(subscriptionIds.length > 0 ? [each('user_id', await usersOf(reader, subscriptionIds))] : []),
+    ...(subscriptionIds.length > 0 ? [each('user_id', await userNamesOf(reader, subscriptionIds))] : []),
     ...(billed ? [onInvoice(billed)] : []),
   ];
 }
@@ -86,7 +86,7 @@ const billingsOn = async (reader: Reader, invoiceId: string | undefined): Promis
   invoiceId === undefined ? undefined : reader.all(billings, { invoiceId });
 
 /** The users of subscriptions, by whom their events are found in the index. */
-async function usersOf(reader: Reader, subscriptionIds: readonly string[]): Promise<number[]> {
+async function userNamesOf(reader: Reader, subscriptionIds: readonly string[]): Promise<number[]> {
   const rows = await reader.query(
     'select distinct user_id from usage_counters where merchant_id = $1 and subscription_id = any($2)',
     [reader.merchantId, subscriptionIds],
@@ -117,12 +117,12 @@ function onInvoice(billed: readonly Billing[]): Condition {
 /** Views of events: with their period, the invoice on which they are charged, and what one has cost. */
 @Injectable()
 export class EventViews {
-  constructor(private readonly facts: SubscriptionFacts) {}
+  constructor(private readonly facts: MeteredSubscriptions) {}
 
   /** An event that was recorded before, with its price, as the command that records it answers it. */
   async of(reader: Reader, event: UsageEvent): Promise<MerchantMetricEvent> {
     const [[parts], metrics, subscription] = await Promise.all([
-      partsOf(reader, [event]),
+      eventParts(reader, [event]),
       metricsById(reader, [event.metricId]),
       this.facts.ofSubscription(reader, event.subscriptionId),
     ]);
@@ -136,17 +136,17 @@ export class EventViews {
 }
 
 /** The view of an event that is recorded now: all that it shows is known. */
-export function newEventView({ event, placed }: Required<Recorded>): MerchantMetricEvent {
-  const { counter, subscription, period } = placed;
-  const kept = isLimit(placed.incoming.metric) ? undefined : priceFor(counter, period, subscription);
-  const of = { currency: subscription.currency, aggregation: aggregationOf(placed.incoming.metric) };
+export function newEventView({ event, assigned }: Required<Recorded>): MerchantMetricEvent {
+  const { counter, subscription, period } = assigned;
+  const kept = isLimit(assigned.incoming.metric) ? undefined : priceFor(counter, period, subscription);
+  const of = { currency: subscription.currency, aggregation: aggregationOf(assigned.incoming.metric) };
   const charge = kept ? eventChargeView(kept, of, event) : null;
   const { periodStart, periodEnd } = counter;
   return eventView(event, { periodStart, periodEnd, billedOn: '', charge });
 }
 
 /** Periods and invoices of events, in their order. */
-export async function partsOf(
+async function eventParts(
   reader: Reader,
   events: readonly UsageEvent[],
 ): Promise<(EventParts & { counter: Counter | undefined })[]> {
@@ -192,7 +192,7 @@ export function exportedEvents(
     if (rows.length === 0) return { rows: [], next };
     const metricIds = rows.map(({ metricId }) => metricId);
     const [parts, metrics, users] = await Promise.all([
-      partsOf(reader, rows),
+      eventParts(reader, rows),
       metricsById(reader, metricIds),
       usersOfRows(reader, rows),
     ]);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Caller, Db, systemCaller } from '@recur/platform';
 import { Partitions } from './keys.js';
-import { type Outcome, UsageRecorder } from './recorder.js';
+import { type RecordingOutcome, UsageRecorder } from './recorder.js';
 import type { Incoming } from './resolve.js';
 
 /** `together`: events in one transaction. `atOnce`: transactions of one merchant. */
@@ -10,7 +10,7 @@ const limits = { together: 500, atOnce: 2 } as const;
 interface Waiting {
   event: Incoming;
   caller: Caller;
-  resolve(outcome: Outcome): void;
+  resolve(outcome: RecordingOutcome): void;
   reject(error: unknown): void;
 }
 
@@ -34,7 +34,7 @@ export class UsageQueue {
   ) {}
 
   /** Records one event; resolves when it is durable. */
-  take(caller: Caller, event: Incoming): Promise<Outcome> {
+  take(caller: Caller, event: Incoming): Promise<RecordingOutcome> {
     const { merchantId } = caller;
     const merchant = this.merchants.get(merchantId) ?? { waiting: [], running: 0 };
     this.merchants.set(merchantId, merchant);
@@ -59,7 +59,7 @@ export class UsageQueue {
   private async run(group: readonly Waiting[]): Promise<void> {
     try {
       const outcomes = await this.record(group);
-      for (const [at, { resolve }] of group.entries()) resolve(outcomes[at] as Outcome);
+      for (const [at, { resolve }] of group.entries()) resolve(outcomes[at] as RecordingOutcome);
     } catch (error) {
       if (group.length === 1) {
         group[0]?.reject(error);
@@ -69,7 +69,7 @@ export class UsageQueue {
     }
   }
 
-  private async record(group: readonly Waiting[]): Promise<Outcome[]> {
+  private async record(group: readonly Waiting[]): Promise<RecordingOutcome[]> {
     const [first] = group;
     if (!first) return [];
     const deadline = Math.max(...group.map(({ caller }) => caller.deadline));
@@ -78,7 +78,7 @@ export class UsageQueue {
       group.length === 1 ? withoutKey(first.caller) : systemCaller(merchantId, requestId, deadline, traceparent);
     const events = group.map(({ event }) => event);
     await this.partitions.ensureFor(caller, events);
-    const outcomes: Outcome[] = [];
+    const outcomes: RecordingOutcome[] = [];
     await this.db.write(caller, async tx => {
       // a command may run more than once
       outcomes.splice(0, outcomes.length, ...(await this.recorder.record(tx, events)));
@@ -89,6 +89,6 @@ export class UsageQueue {
 }
 
 /** The answer is stored under the request's key by what answers it. */
-function withoutKey({ idempotencyKey: _key, ...caller }: Caller): Caller {
+export function withoutKey({ idempotencyKey: _key, ...caller }: Caller): Caller {
   return caller;
 }

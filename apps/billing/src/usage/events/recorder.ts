@@ -1,25 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { invalid, Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
-import { createCounters, emptyCounter, groupedBy, keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
-import { added, type Measured } from '../domain/aggregation.js';
+import { counterKey, createCounters, emptyCounter, groupedBy, lockCounters, pairKey, pairsIn } from '../counters.js';
+import { type EventValue, withEvent } from '../domain/aggregation.js';
 import { exceeds, limitOf } from '../domain/billing.js';
 import {
+  type AssignedPeriod,
   aggregationOf,
+  assignPeriod,
   boundsAt,
   type Counter,
   eventTimes,
   isCharge,
   isLimit,
-  kindOf,
-  type Misplaced,
-  type Place,
-  place,
+  metricKindOf,
+  type Unassigned,
 } from '../domain/counter.js';
-import { termsOf, type UsageSubscription } from '../domain/facts.js';
+import { latestTerms, type UsageSubscription } from '../domain/subscription.js';
 import { askUpgrade } from '../limits/upgrades.js';
-import { scheduleNotice } from '../notices.js';
-import { SubscriptionFacts } from '../subscription-facts.js';
+import { MeteredSubscriptions } from '../metered-subscriptions.js';
+import { scheduleUsageNotice } from '../notices.js';
 import { counters, type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';
 import { type EventName, knownKeys, nameKey, onKeyConflict, storedEvents, uniqueCounts, uniqueKey } from './keys.js';
 import type { Incoming } from './resolve.js';
@@ -27,13 +27,13 @@ import type { Incoming } from './resolve.js';
 /** An event that is recorded; `placed` where it is so now, and not a repeat. */
 export interface Recorded {
   event: UsageEvent;
-  placed?: Placed & { counter: Counter };
+  assigned?: AssignedEvent & { counter: Counter };
 }
 
 /** An event that is recorded, now or before, or why it is not. */
-export type Outcome = Recorded | Rejected;
+export type RecordingOutcome = Recorded | Rejected;
 
-const nameOf = ({ userId, metric, externalEventId }: Incoming): EventName => ({
+const eventName = ({ userId, metric, externalEventId }: Incoming): EventName => ({
   userId,
   metricId: metric.id,
   externalEventId,
@@ -45,34 +45,34 @@ const nameOf = ({ userId, metric, externalEventId }: Incoming): EventName => ({
  */
 @Injectable()
 export class UsageRecorder {
-  constructor(private readonly facts: SubscriptionFacts) {}
+  constructor(private readonly facts: MeteredSubscriptions) {}
 
   /** Outcomes in the order of `events`; a refused one leaves no trace and stops no other. */
-  async record(tx: Tx, events: readonly Incoming[]): Promise<Outcome[]> {
+  async record(tx: Tx, events: readonly Incoming[]): Promise<RecordingOutcome[]> {
     tx.unlogged();
     onKeyConflict(tx);
     const userIds = [...new Set(events.map(({ userId }) => userId))];
     const [subscriptions, known] = await Promise.all([
       this.facts.ofUsers(tx, userIds),
-      knownKeys(tx, events.map(nameOf)),
+      knownKeys(tx, events.map(eventName)),
     ]);
     const stored = await storedEvents(
       tx,
       [...known.values()].filter(({ deleted }) => !deleted),
     );
-    const fresh = events.filter(incoming => !known.has(nameKey(nameOf(incoming))));
-    let placed = placedIn(tx, fresh, subscriptions);
-    let counting = await Counting.of(tx, takenOf(placed));
+    const fresh = events.filter(incoming => !known.has(nameKey(eventName(incoming))));
+    let assigned = assignAll(tx, fresh, subscriptions);
+    let counting = await RecordingBatch.of(tx, assignedOf(assigned));
     if (counting.meetsClosed) {
       // a counter may have been closed since the places were read, with the end of its subscription
-      placed = placedIn(tx, fresh, await this.facts.ofUsers(tx, userIds));
-      counting = await Counting.of(tx, takenOf(placed));
+      assigned = assignAll(tx, fresh, await this.facts.ofUsers(tx, userIds));
+      counting = await RecordingBatch.of(tx, assignedOf(assigned));
     }
-    const ids = await Promise.all(takenOf(placed).map(() => tx.nextId(usageEvents)));
-    const outcomes: Outcome[] = [];
+    const ids = await Promise.all(assignedOf(assigned).map(() => tx.nextId(usageEvents)));
+    const outcomes: RecordingOutcome[] = [];
     for (const incoming of events) {
-      const key = known.get(nameKey(nameOf(incoming)));
-      const where = placed.get(incoming);
+      const key = known.get(nameKey(eventName(incoming)));
+      const where = assigned.get(incoming);
       if (key) outcomes.push(repeated(key, stored));
       else if (where === undefined || where instanceof Rejected) outcomes.push(where ?? new Rejected('internal_error'));
       else outcomes.push(await counting.take(where, ids.shift() ?? 0));
@@ -82,17 +82,17 @@ export class UsageRecorder {
   }
 }
 
-type Places = ReadonlyMap<Incoming, Placed | Rejected>;
+type Assignments = ReadonlyMap<Incoming, AssignedEvent | Rejected>;
 
-function placedIn(tx: Tx, events: readonly Incoming[], subscriptions: readonly UsageSubscription[]): Places {
+function assignAll(tx: Tx, events: readonly Incoming[], subscriptions: readonly UsageSubscription[]): Assignments {
   const byUser = groupedBy(subscriptions, ({ userId }) => userId);
-  return new Map(events.map(each => [each, placing(each, byUser.get(each.userId) ?? [], tx.now)]));
+  return new Map(events.map(each => [each, assignEvent(each, byUser.get(each.userId) ?? [], tx.now)]));
 }
 
-const takenOf = (places: Places): Placed[] =>
+const assignedOf = (places: Assignments): AssignedEvent[] =>
   [...places.values()].flatMap(each => (each instanceof Rejected ? [] : [each]));
 
-function repeated({ eventId, deleted }: EventKey, stored: ReadonlyMap<number, UsageEvent>): Outcome {
+function repeated({ eventId, deleted }: EventKey, stored: ReadonlyMap<number, UsageEvent>): RecordingOutcome {
   if (deleted) return new Rejected('usage_event_deleted');
   const event = stored.get(eventId);
   if (!event) throw new Error(`no event ${eventId} of its key`);
@@ -100,22 +100,18 @@ function repeated({ eventId, deleted }: EventKey, stored: ReadonlyMap<number, Us
 }
 
 /** The place of an event among the subscriptions of its user, or why it has none. */
-export function placing(
-  incoming: Incoming,
-  subscriptions: readonly UsageSubscription[],
-  now: number,
-): Placed | Rejected {
+export function assignEvent(incoming: Incoming, of: readonly UsageSubscription[], now: number) {
   const { metric, productId } = incoming;
   const at = incoming.eventTime === 0 ? now : incoming.eventTime;
-  const eligible = productId === 0 ? subscriptions : subscriptions.filter(one => one.productId === productId);
-  const found = place(eligible, { metricId: metric.id, at, now });
-  return 'refused' in found ? refusalOf(found) : { ...found, incoming, at };
+  const eligible = productId === 0 ? of : of.filter(one => one.productId === productId);
+  const found = assignPeriod(eligible, { metricId: metric.id, at, now });
+  return 'refused' in found ? unassignedRefusal(found) : { ...found, incoming, at };
 }
 
-function refusalOf(misplaced: Misplaced): Rejected {
-  switch (misplaced.refused) {
+function unassignedRefusal(unassigned: Unassigned): Rejected {
+  switch (unassigned.refused) {
     case 'time':
-      return invalid('/eventTime', misplaced.message);
+      return invalid('/eventTime', unassigned.message);
     case 'late':
       return new Rejected('usage_period_invoiced');
     case 'no-subscription':
@@ -124,22 +120,22 @@ function refusalOf(misplaced: Misplaced): Rejected {
 }
 
 /** The state of one recording: locked counters, and what is added to them. */
-class Counting {
+class RecordingBatch {
   private readonly changed = new Map<string, Counter>();
   private readonly recorded = new Map<string, Recorded>();
   private readonly changedUniques = new Map<string, { counter: Counter; uniqueId: string }>();
 
   private constructor(
     private readonly tx: Tx,
-    private readonly placed: readonly Placed[],
+    private readonly assigned: readonly AssignedEvent[],
     private readonly byPair: Map<string, Counter[]>,
     private readonly uniqueEvents: Map<string, bigint>,
   ) {}
 
   /** Locks the counters of these events, making those that are missing. */
-  static async of(tx: Tx, placed: readonly Placed[]): Promise<Counting> {
+  static async of(tx: Tx, assigned: readonly AssignedEvent[]): Promise<RecordingBatch> {
     const pairs = pairsIn(
-      placed.map(({ subscription: { subscriptionId }, incoming }) => ({
+      assigned.map(({ subscription: { subscriptionId }, incoming }) => ({
         subscriptionId,
         metricId: incoming.metric.id,
       })),
@@ -147,46 +143,46 @@ class Counting {
     // counters of the whole window, so that a new one leaves out all that are there
     const since = tx.now - eventTimes.lateSeconds;
     let byPair = groupedBy(await lockCounters(tx, pairs, since), pairKey);
-    const missing = missingFor(tx.merchantId, placed, byPair);
+    const missing = missingFor(tx.merchantId, assigned, byPair);
     if (missing.length > 0) {
       await createCounters(tx, missing);
       byPair = groupedBy(await lockCounters(tx, pairs, since), pairKey);
     }
-    const names = placed
+    const names = assigned
       .filter(({ incoming }) => aggregationOf(incoming.metric) === 'countUnique')
       .flatMap(each => {
-        const counter = found(byPair, each);
+        const counter = counterOf(byPair, each);
         return counter ? [{ ...counter, uniqueId: each.incoming.uniqueId }] : [];
       });
-    return new Counting(tx, placed, byPair, await uniqueCounts(tx, names));
+    return new RecordingBatch(tx, assigned, byPair, await uniqueCounts(tx, names));
   }
 
   /** True if a counter is closed: its usage is billed, or was dropped. */
   get meetsClosed(): boolean {
-    return this.placed.some(each => found(this.byPair, each)?.closed);
+    return this.assigned.some(each => counterOf(this.byPair, each)?.closed);
   }
 
-  async take(placed: Placed, id: number): Promise<Outcome> {
+  async take(assigned: AssignedEvent, id: number): Promise<RecordingOutcome> {
     const { tx } = this;
-    const { incoming, at, subscription, period } = placed;
-    const name = nameOf(incoming);
+    const { incoming, at, subscription, period } = assigned;
+    const name = eventName(incoming);
     const before = this.recorded.get(nameKey(name));
     if (before) return before;
-    const locked = found(this.byPair, placed);
+    const locked = counterOf(this.byPair, assigned);
     // a change of plan has cut its counter meanwhile
     if (!locked) throw new Rejected('overloaded');
-    const current = this.changed.get(keyOf(locked)) ?? { ...locked, version: locked.version + 1 };
+    const current = this.changed.get(counterKey(locked)) ?? { ...locked, version: locked.version + 1 };
     const unique = uniqueKey({ ...locked, uniqueId: incoming.uniqueId });
     const event = { id, eventTime: at, value: incoming.value, uniqueId: incoming.uniqueId };
-    const total = count(placed, current, event, (this.uniqueEvents.get(unique) ?? 0n) === 0n);
+    const total = count(assigned, current, event, (this.uniqueEvents.get(unique) ?? 0n) === 0n);
     if (total === undefined) {
-      const limit = totalOf(placed, current);
-      const upgraded = await askUpgrade(tx, current, termsOf(period));
-      if (upgraded) this.changed.set(keyOf(locked), upgraded);
+      const limit = limitTotal(assigned, current);
+      const upgraded = await askUpgrade(tx, current, latestTerms(period));
+      if (upgraded) this.changed.set(counterKey(locked), upgraded);
       const message = `The event exceeds the limit of ${incoming.metric.code}: ${current.used} of ${limit} are used`;
       return new Rejected('usage_limit_exceeded', message);
     }
-    this.changed.set(keyOf(locked), current);
+    this.changed.set(counterKey(locked), current);
     if (incoming.uniqueId !== '') {
       this.uniqueEvents.set(unique, (this.uniqueEvents.get(unique) ?? 0n) + 1n);
       this.changedUniques.set(unique, { counter: locked, uniqueId: incoming.uniqueId });
@@ -204,7 +200,7 @@ class Counting {
       createTime: tx.now,
       deletedTime: 0,
     };
-    const recorded = { event: row, placed: { ...placed, counter: locked } };
+    const recorded = { event: row, assigned: { ...assigned, counter: locked } };
     this.recorded.set(nameKey(name), recorded);
     return recorded;
   }
@@ -222,19 +218,21 @@ class Counting {
       const events = this.uniqueEvents.get(key) ?? 0n;
       tx.save(uniques, { merchantId, subscriptionId, metricId, startAt, uniqueId, events });
     }
-    for (const counter of this.changed.values()) tx.save(counters, scheduleNotice(tx, counter));
+    for (const counter of this.changed.values()) tx.save(counters, scheduleUsageNotice(tx, counter));
   }
 }
 
-function found(byPair: ReadonlyMap<string, Counter[]>, { subscription, incoming, at }: Placed): Counter | undefined {
+type CountersByPair = ReadonlyMap<string, Counter[]>;
+
+function counterOf(byPair: CountersByPair, { subscription, incoming, at }: AssignedEvent): Counter | undefined {
   const pair = pairKey({ subscriptionId: subscription.subscriptionId, metricId: incoming.metric.id });
   return byPair.get(pair)?.find(({ startAt, endAt }) => startAt <= at && at < endAt);
 }
 
-function missingFor(merchantId: number, placed: readonly Placed[], byPair: ReadonlyMap<string, Counter[]>): Counter[] {
+function missingFor(merchantId: number, assigned: readonly AssignedEvent[], byPair: CountersByPair): Counter[] {
   const missing: Counter[] = [];
   const there = new Map([...byPair].map(([pair, of]) => [pair, [...of]]));
-  for (const each of placed) {
+  for (const each of assigned) {
     const pair = pairKey({ subscriptionId: each.subscription.subscriptionId, metricId: each.incoming.metric.id });
     const of = there.get(pair) ?? [];
     const { counter, isNew } = counterAt(each, merchantId, of);
@@ -246,16 +244,16 @@ function missingFor(merchantId: number, placed: readonly Placed[], byPair: Reado
 }
 
 /** An event with its place and time. */
-export interface Placed extends Place {
+export interface AssignedEvent extends AssignedPeriod {
   incoming: Incoming;
   at: number;
 }
 
-type Of = { incoming: Pick<Incoming, 'metric'> };
+type OfMetric = { incoming: Pick<Incoming, 'metric'> };
 
 /** The counter of an event: among those that are there, else the one to make for it. */
 export function counterAt(
-  { incoming, at, subscription, period }: Pick<Placed, 'at' | 'subscription' | 'period'> & Of,
+  { incoming, at, subscription, period }: Pick<AssignedEvent, 'at' | 'subscription' | 'period'> & OfMetric,
   merchantId: number,
   there: readonly Counter[],
 ): { counter: Counter; isNew: boolean } {
@@ -263,23 +261,31 @@ export function counterAt(
   if (found) return { counter: found, isNew: false };
   const { metric } = incoming;
   const others = there.map(({ startAt, endAt }) => ({ start: startAt, end: endAt }));
-  const bounds = boundsAt(subscription, period, { metricId: metric.id, kind: kindOf(metric), at }, others);
+  const bounds = boundsAt(subscription, period, { metricId: metric.id, kind: metricKindOf(metric), at }, others);
   const { subscriptionId, userId } = subscription;
   const of = { merchantId, userId, periodStart: period.start, periodEnd: period.end };
   return { counter: emptyCounter({ subscriptionId, metricId: metric.id }, bounds, of), isNew: true };
 }
 
 /** The limit of a counter's period with what was carried over and adjusted; 0 for charges. */
-export function totalOf({ incoming: { metric }, period }: Placed, { adjusted }: Pick<Counter, 'adjusted'>): bigint {
+export function limitTotal(
+  { incoming: { metric }, period }: AssignedEvent,
+  { adjusted }: Pick<Counter, 'adjusted'>,
+): bigint {
   return isLimit(metric) ? limitOf(period, metric.id, metric.carryoverProrationEnabled) + adjusted : 0n;
 }
 
 /** Counts one more event in a counter, which it changes; returns the limit, or undefined if the event exceeds it. */
-export function count(placed: Placed, counter: Counter, event: Measured, isNew: boolean): bigint | undefined {
-  const { metric } = placed.incoming;
-  const tally = added(aggregationOf(metric), counter, event, isNew);
-  const total = totalOf(placed, counter);
-  if (!isCharge(kindOf(metric)) && exceeds(counter.used, tally.used, total)) return undefined;
+export function count(
+  assigned: AssignedEvent,
+  counter: Counter,
+  event: EventValue,
+  isNew: boolean,
+): bigint | undefined {
+  const { metric } = assigned.incoming;
+  const tally = withEvent(aggregationOf(metric), counter, event, isNew);
+  const total = limitTotal(assigned, counter);
+  if (!isCharge(metricKindOf(metric)) && exceeds(counter.used, tally.used, total)) return undefined;
   // in place: a batch counts a thousand events
   counter.events = tally.events;
   counter.used = tally.used;

@@ -3,7 +3,7 @@ import { Rejected } from '@recur/kernel';
 import type { Caller, Db, Reader } from '@recur/platform';
 import { metricsByCode } from '../../customers/catalog.js';
 import { findUsers, type UserKey } from '../../customers/users.js';
-import { measured } from '../domain/aggregation.js';
+import { eventValue } from '../domain/aggregation.js';
 import { aggregationOf } from '../domain/counter.js';
 
 /** An event whose user and metric are found, ready to be counted. */
@@ -23,7 +23,7 @@ export interface Incoming {
 /** `asked`: copies that one request may have refreshed; events beyond it are told to try again. */
 const limits = { asked: 100, atOnce: 8 } as const;
 
-type Found = { users: ReadonlyMap<string, number>; metrics: ReadonlyMap<string, MerchantMetric> };
+type ResolvedNames = { users: ReadonlyMap<string, number>; metrics: ReadonlyMap<string, MerchantMetric> };
 interface Missing {
   copy: 'users' | 'metrics';
   id: number | Readonly<Record<string, string>>;
@@ -57,8 +57,8 @@ export async function resolve(
   return events.map(event => incoming(event, found, failed));
 }
 
-async function lookUp(reader: Reader, events: readonly UsageEventInput[]): Promise<Found> {
-  const keys = new Map(events.map(event => [userKey(event), userOf(event)]));
+async function lookUp(reader: Reader, events: readonly UsageEventInput[]): Promise<ResolvedNames> {
+  const keys = new Map(events.map(event => [userKey(event), eventUserKey(event)]));
   const [users, metrics] = await Promise.all([
     findUsers(reader, keys),
     metricsByCode(
@@ -69,7 +69,7 @@ async function lookUp(reader: Reader, events: readonly UsageEventInput[]): Promi
   return { users, metrics };
 }
 
-function missingIn(events: readonly UsageEventInput[], { users, metrics }: Found): Map<string, Missing> {
+function missingIn(events: readonly UsageEventInput[], { users, metrics }: ResolvedNames): Map<string, Missing> {
   const missing = new Map<string, Missing>();
   for (const event of events) {
     const { userId, externalUserId, email, metricCode } = event;
@@ -88,7 +88,7 @@ function missingIn(events: readonly UsageEventInput[], { users, metrics }: Found
 
 function incoming(
   event: UsageEventInput,
-  { users, metrics }: Found,
+  { users, metrics }: ResolvedNames,
   failed: ReadonlyMap<string, Rejected>,
 ): Incoming | Rejected {
   const { metricCode, externalEventId, eventTime, metricProperties, productId } = event;
@@ -99,14 +99,14 @@ function incoming(
   try {
     const of = { aggregation: aggregationOf(metric), property: metric.aggregationProperty };
     const properties = Object.keys(metricProperties).length === 0 ? '' : JSON.stringify(metricProperties);
-    return { userId, metric, externalEventId, eventTime, ...measured(of, event), properties, productId };
+    return { userId, metric, externalEventId, eventTime, ...eventValue(of, event), properties, productId };
   } catch (error) {
     if (error instanceof Rejected) return error;
     throw error;
   }
 }
 
-const userOf = ({ userId, externalUserId, email }: UsageEventInput): UserKey =>
+const eventUserKey = ({ userId, externalUserId, email }: UsageEventInput): UserKey =>
   userId !== 0 ? { userId } : externalUserId !== '' ? { externalUserId } : { email };
 const userKey = ({ userId, externalUserId, email }: UsageEventInput) =>
   userId !== 0 ? `id ${userId}` : externalUserId !== '' ? `external ${externalUserId}` : `email ${email}`;

@@ -16,8 +16,8 @@ import { type Caller, CommittedRejection, Db, giveWay, Handle, type Tx } from '@
 import { UsageDeletions } from './deletions.js';
 import { EventViews, newEventView } from './event-list.js';
 import { Partitions } from './keys.js';
-import { UsageQueue } from './queue.js';
-import { type Outcome, UsageRecorder } from './recorder.js';
+import { UsageQueue, withoutKey } from './queue.js';
+import { type RecordingOutcome, UsageRecorder } from './recorder.js';
 import { type Incoming, resolve } from './resolve.js';
 
 /** `part`: lines that are recorded in one transaction, between which other commands have their turn. */
@@ -45,9 +45,9 @@ export class UsageEvents {
     if (caller.idempotencyKey === undefined) {
       const outcome = await this.queue.take(caller, incoming);
       if (outcome instanceof Rejected) throw outcome;
-      const { event, placed } = outcome;
-      const merchantMetricEvent = placed
-        ? newEventView({ event, placed })
+      const { event, assigned } = outcome;
+      const merchantMetricEvent = assigned
+        ? newEventView({ event, assigned })
         : await this.db.read(caller, reader => this.views.of(reader, event));
       return this.db.append(caller, async () => ({ merchantMetricEvent }));
     }
@@ -57,8 +57,8 @@ export class UsageEvents {
       if (!outcome) throw new Rejected('internal_error');
       // the upgrade that a refusal may ask for is committed
       if (outcome instanceof Rejected) throw new CommittedRejection(outcome);
-      const { event, placed } = outcome;
-      return { merchantMetricEvent: placed ? newEventView({ event, placed }) : await this.views.of(tx, event) };
+      const { event, assigned } = outcome;
+      return { merchantMetricEvent: assigned ? newEventView({ event, assigned }) : await this.views.of(tx, event) };
     });
   }
 
@@ -75,7 +75,7 @@ export class UsageEvents {
   @Handle(ingestUsageEvents)
   async ingest({ lines }: In<typeof ingestUsageEvents>, caller: Caller) {
     await this.db.replay(caller);
-    const { events, refused } = await linesIn(lines);
+    const { events, refused } = await eventLines(lines);
     const system = withoutKey(caller);
     let accepted = 0;
     for (let from = 0; from < events.length; from += limits.part) {
@@ -86,7 +86,7 @@ export class UsageEvents {
         part.map(({ event }) => event),
       );
       await this.partitions.ensureFor(system, resolved.filter(isIncoming));
-      const outcomes: Outcome[] = [];
+      const outcomes: RecordingOutcome[] = [];
       await this.db.write(system, async tx => {
         outcomes.splice(0, outcomes.length, ...(await this.outcomes(tx, resolved)));
         return {};
@@ -108,16 +108,16 @@ export class UsageEvents {
     });
   }
 
-  private async outcomes(tx: Tx, resolved: readonly (Incoming | Rejected)[]): Promise<Outcome[]> {
+  private async outcomes(tx: Tx, resolved: readonly (Incoming | Rejected)[]): Promise<RecordingOutcome[]> {
     const recorded = await this.recorder.record(tx, resolved.filter(isIncoming));
     let at = 0;
-    return resolved.map(each => (each instanceof Rejected ? each : (recorded[at++] as Outcome)));
+    return resolved.map(each => (each instanceof Rejected ? each : (recorded[at++] as RecordingOutcome)));
   }
 }
 
 const isIncoming = (each: Incoming | Rejected): each is Incoming => !(each instanceof Rejected);
 
-function resultOf({ externalEventId }: UsageEventInput, outcome: Outcome) {
+function resultOf({ externalEventId }: UsageEventInput, outcome: RecordingOutcome) {
   if (outcome instanceof Rejected) return { externalEventId, ...failureOf(outcome), id: 0 };
   return { externalEventId, code: 0, message: '', id: outcome.event.id };
 }
@@ -130,12 +130,7 @@ function failureOf({ slug, message: own, issues }: Rejected): { code: number; me
   return { code, message: own || because || message };
 }
 
-/** The answer alone is stored under the key: events are recognised by their own ids. */
-function withoutKey({ idempotencyKey: _key, ...caller }: Caller): Caller {
-  return caller;
-}
-
-export interface Line {
+export interface EventLine {
   /** From 1. */
   line: number;
   event: UsageEventInput;
@@ -154,8 +149,8 @@ const turn = { chars: 16_384, perLine: 100 } as const;
  * The events of an NDJSON text, a line each, and the first 1000 lines that are none. Blank lines count, and are skipped.
  * The work gives way to other commands every few milliseconds.
  */
-export async function linesIn(text: string): Promise<{ events: Line[]; refused: RefusedLine[] }> {
-  const events: Line[] = [];
+export async function eventLines(text: string): Promise<{ events: EventLine[]; refused: RefusedLine[] }> {
+  const events: EventLine[] = [];
   const refused: RefusedLine[] = [];
   let spent = 0;
   for (const [at, json] of text.split('\n').entries()) {
@@ -170,13 +165,13 @@ export async function linesIn(text: string): Promise<{ events: Line[]; refused: 
     // without the messages of a refusal, which take longer than the check
     const checked = value === undefined ? undefined : UsageEventInput.safeParse(spelled(UsageEventInput, value));
     if (checked?.success) events.push({ line, event: checked.data });
-    else if (refused.length < limits.refusedLines) refused.push({ line, ...reasonOf(value) });
+    else if (refused.length < limits.refusedLines) refused.push({ line, ...lineRefusal(value) });
   }
   return { events, refused };
 }
 
 /** The reason why a line is refused; `value` is undefined where it is no JSON. */
-function reasonOf(value: unknown): Omit<RefusedLine, 'line'> {
+function lineRefusal(value: unknown): Omit<RefusedLine, 'line'> {
   if (value === undefined) return { code: errors.malformed_json.code, message: 'The line is not valid JSON' };
   const checked = validate(UsageEventInput, value);
   const message = checked.ok ? undefined : checked.issues[0]?.message;

@@ -5,9 +5,9 @@ import { type Caller, Db, given, Handle, type Tx } from '@recur/platform';
 import { assertMetric } from '../../customers/catalog.js';
 import { assertUser, findUser } from '../../customers/users.js';
 import { levelReached } from '../domain/billing.js';
-import { isLimit, type Place, place } from '../domain/counter.js';
-import { scheduleNotice } from '../notices.js';
-import { SubscriptionFacts } from '../subscription-facts.js';
+import { type AssignedPeriod, assignPeriod, isLimit } from '../domain/counter.js';
+import { MeteredSubscriptions } from '../metered-subscriptions.js';
+import { scheduleUsageNotice } from '../notices.js';
 import { type Adjustment, adjustments, counters } from '../tables.js';
 import { adjustmentView } from '../views.js';
 import { lockedPeriods, totalLimit } from './carry-over.js';
@@ -19,7 +19,7 @@ type Input = In<typeof adjustLimit>;
 export class LimitAdjustments {
   constructor(
     private readonly db: Db,
-    private readonly facts: SubscriptionFacts,
+    private readonly facts: MeteredSubscriptions,
   ) {}
 
   @Handle(adjustLimit)
@@ -54,7 +54,7 @@ export class LimitAdjustments {
       });
       // levels of the new limit that are not reached are told of again
       const alerted = Math.min(counter.alerted, levelReached(counter.used, total + amount));
-      tx.save(counters, scheduleNotice(tx, { ...counter, adjusted: counter.adjusted + amount, alerted }));
+      tx.save(counters, scheduleUsageNotice(tx, { ...counter, adjusted: counter.adjusted + amount, alerted }));
       tx.log(`Metric(${metric.id})`, `AdjustLimit(${input.amount})`, { userId, subscriptionId });
       return { success: true };
     });
@@ -79,7 +79,7 @@ export class LimitAdjustments {
   }
 
   /** The subscription named, or the user's; in its current period. */
-  private async placeOf(tx: Tx, input: Input, metric: MerchantMetric): Promise<Place> {
+  private async placeOf(tx: Tx, input: Input, metric: MerchantMetric): Promise<AssignedPeriod> {
     const { subscriptionId, userId, productId } = input;
     const subscriptions =
       subscriptionId !== ''
@@ -87,7 +87,7 @@ export class LimitAdjustments {
         : await this.facts.ofUsers(tx, [assertUser(tx, { userId }, await findUser(tx, { userId })).id]);
     if (subscriptionId !== '' && subscriptions.length === 0) throw new Rejected('subscription_not_found');
     const eligible = productId === 0 ? subscriptions : subscriptions.filter(one => one.productId === productId);
-    const found = place(eligible, { metricId: metric.id, at: tx.now, now: tx.now });
+    const found = assignPeriod(eligible, { metricId: metric.id, at: tx.now, now: tx.now });
     if ('refused' in found) throw new Rejected('usage_not_subscribed');
     return found;
   }

@@ -2,9 +2,9 @@ import type { MerchantMetric, UserHistoryMetricLimit } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
 import { metricsById } from '../../customers/catalog.js';
 import { createCounters, emptyCounter, lockCounters } from '../counters.js';
-import { carryOver as leftOver, limitOf } from '../domain/billing.js';
-import { type Counter, isLimit, kindOf } from '../domain/counter.js';
-import { termsOf, type UsagePeriod, type UsageSubscription } from '../domain/facts.js';
+import { limitOf, unusedLimit } from '../domain/billing.js';
+import { type Counter, isLimit, metricKindOf } from '../domain/counter.js';
+import { latestTerms, type UsagePeriod, type UsageSubscription } from '../domain/subscription.js';
 import { adjustments, counters } from '../tables.js';
 import { limitView } from '../views.js';
 
@@ -18,12 +18,12 @@ export async function carryOver(
 ): Promise<void> {
   const ids = ended.segments.flatMap(({ terms }) => terms.flatMap(({ limits }) => limits.map(one => one.metricId)));
   const metrics = await metricsById(tx, ids);
-  const recurring = [...metrics.values()].filter(metric => kindOf(metric) === 'limitRecurring');
+  const recurring = [...metrics.values()].filter(metric => metricKindOf(metric) === 'limitRecurring');
   for (const metric of recurring.sort((one, other) => one.id - other.id)) {
     const [from, to] = await lockedPeriods(tx, subscription, metric, [ended, next]);
     if (!from || !to) throw new Error(`no counters of metric ${metric.id}`);
     const total = totalLimit(ended, metric, from);
-    await adjust(tx, to, metric, leftOver(total, from.used), { total, used: from.used });
+    await adjust(tx, to, metric, unusedLimit(total, from.used), { total, used: from.used });
   }
 }
 
@@ -95,7 +95,7 @@ export async function limitStats(
     reader.all(counters, { subscriptionId, startAt: period.start }),
     reader.all(adjustments, { subscriptionId, periodStart: period.start }, 'order by id'),
   ]);
-  const terms = termsOf(period);
+  const terms = latestTerms(period);
   const ids = terms.flatMap(({ limits }) => limits.map(({ metricId }) => metricId));
   const metrics = await metricsById(reader, [...ids, ...counted.map(({ metricId }) => metricId)]);
   const limited = [...metrics.values()].filter(isLimit).sort((one, other) => one.id - other.id);

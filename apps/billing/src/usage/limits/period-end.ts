@@ -2,12 +2,12 @@ import type { MerchantMetric, UserHistoryLimitStat } from '@recur/contracts';
 import { given, type Reader, type Tx } from '@recur/platform';
 import { metricsById } from '../../customers/catalog.js';
 import { createCounters, emptyCounter, lockCounters } from '../counters.js';
-import { aggregationOf, type Counter, isCharge, kindOf } from '../domain/counter.js';
-import type { UsagePeriod, UsageSubscription } from '../domain/facts.js';
-import { scheduleNotice } from '../notices.js';
-import { adoptEvents, rebuildUniques, recount } from '../recounts.js';
-import { splitAt } from '../splits.js';
-import type { SubscriptionFacts } from '../subscription-facts.js';
+import { aggregationOf, type Counter, isCharge, metricKindOf } from '../domain/counter.js';
+import type { UsagePeriod, UsageSubscription } from '../domain/subscription.js';
+import type { MeteredSubscriptions } from '../metered-subscriptions.js';
+import { scheduleUsageNotice } from '../notices.js';
+import { reassignEvents, rebuildUniques, recount } from '../recounts.js';
+import { splitCounter } from '../splits.js';
 import { counters, snapshots } from '../tables.js';
 import { historyStat, limitStats } from './carry-over.js';
 
@@ -20,7 +20,7 @@ const dropText = `delete from usage_counters where merchant_id = $1 and subscrip
 export interface MovedFor {
   /** The period that begins at the new end: what was counted since counts in it. Free time may follow what it sells. */
   next?: { soldUntil: number; end: number };
-  /** True where the period itself is sold anew, for another interval. */
+  /** True where the period itself is sold again, for another interval. */
   isResold?: boolean;
 }
 
@@ -63,12 +63,12 @@ async function sized(
 ): Promise<Counter | undefined> {
   const isCut = to < counter.endAt;
   const isOfPeriod = counter.periodEnd === from;
-  const follows = isOfPeriod && (!isCharge(kindOf(metric)) || isResold || to < from);
+  const follows = isOfPeriod && (!isCharge(metricKindOf(metric)) || isResold || to < from);
   // a counter that reaches beyond a period that ends, or into free time that is appended before it, is cut there
   const isBroken = isCut && (next !== undefined || counter.startAt >= from);
   if (!follows && !isBroken) return undefined;
   const rest = { ...counter, startAt: to, periodStart: to, periodEnd: counter.endAt };
-  const cut = isCut ? await splitAt(tx, metric, counter, rest) : counter;
+  const cut = isCut ? await splitCounter(tx, metric, counter, rest) : counter;
   const endAt = isCut || counter.endAt === from ? to : counter.endAt;
   return { ...cut, endAt, ...(isOfPeriod && { periodEnd: to }) };
 }
@@ -83,7 +83,7 @@ async function begin(
   const [first] = open;
   if (!first) return;
   const { merchantId, userId, subscriptionId, metricId } = first;
-  const end = isCharge(kindOf(metric)) ? soldUntil : periodEnd;
+  const end = isCharge(metricKindOf(metric)) ? soldUntil : periodEnd;
   const empty = emptyCounter(first, { start, end }, { merchantId, userId, periodStart: start, periodEnd });
   // the limit of a period that is replaced from its first second on keeps what was carried to it
   const { adjusted = 0n, alerted = 0, upgradeAsked = false } = open.find(({ startAt }) => startAt === start) ?? {};
@@ -94,9 +94,9 @@ async function begin(
   // beyond the versions of its events, which tell what has billed them
   const version = Math.max(...open.map(each => each.version)) + 1;
   const made = { ...empty, ...tally, adjusted, alerted, upgradeAsked, version };
-  await tx.upsert(counters, [tally.events === 0n ? made : scheduleNotice(tx, made)]);
+  await tx.upsert(counters, [tally.events === 0n ? made : scheduleUsageNotice(tx, made)]);
   if (tally.events === 0n) return;
-  await adoptEvents(tx, made);
+  await reassignEvents(tx, made);
   await rebuildUniques(tx, made);
 }
 
@@ -139,7 +139,7 @@ export async function snapshotInvoices(
 /** The limits of a subscription in its current period, as its counters show them now. */
 export async function limitsNow(
   reader: Reader,
-  { facts, subscriptionId }: { facts: SubscriptionFacts; subscriptionId: string },
+  { facts, subscriptionId }: { facts: MeteredSubscriptions; subscriptionId: string },
 ): Promise<UserHistoryLimitStat[] | undefined> {
   const subscription = await facts.ofSubscription(reader, subscriptionId);
   if (!subscription) return undefined;

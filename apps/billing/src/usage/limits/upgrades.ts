@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { eachItem, type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import type { Counter } from '../domain/counter.js';
-import type { PlanTerms } from '../domain/facts.js';
+import type { PlanTerms } from '../domain/subscription.js';
 import { counters } from '../tables.js';
 
 /** The kind of work that starts an upgrade; its key is `<subscriptionId>-<planId>`. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { sum } from '@recur/kernel';
 import fc from 'fast-check';
 import { type Account, type Posting, post, type Transaction } from '../../../src/credits/domain/account.js';
-import { defaultTerms, termsOf, worthOf } from '../../../src/credits/domain/config.js';
+import { creditTerms, defaultTerms, worthOf } from '../../../src/credits/domain/config.js';
 import { type CreditMove, creditMoves } from '../../../src/pricing/credit.js';
 
 const fresh = (over: Partial<Account> = {}): Account => ({
@@ -109,5 +109,5 @@ describe('the worth of credits', () => {
 });
 
 it('an account without a config allows payout and recharge, at a rate of 100', () => {
-  expect(termsOf(undefined)).toMatchObject({ payoutEnable: true, rechargeEnable: true, exchangeRate: 100n });
+  expect(creditTerms(undefined)).toMatchObject({ payoutEnable: true, rechargeEnable: true, exchangeRate: 100n });
 });

@@ -2,27 +2,27 @@ import { describe, expect, it } from '@jest/globals';
 import { discountPlanApplyType, discountStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import {
-  activate,
+  activateDiscount,
   type Discount,
-  deactivate,
+  type DiscountedPlan,
+  type DiscountSettings,
+  deactivateDiscount,
   defaultSettings,
   discountLifecycle,
-  draft,
-  edit,
+  discountRule,
+  editDiscount,
   groupsOf,
   incrementQuantity,
-  type PlanFacts,
-  remove,
-  ruleOf,
-  type Settings,
+  newDiscount,
+  removeDiscount,
   statusAt,
 } from '../../../src/discounts/domain/discount.js';
 import { fitsPlan } from '../../../src/pricing/discount.js';
 
 const identity = { merchantId: 15, discountId: 1, code: 'MAY', kind: 'code', subscriptionId: '' } as const;
-const percentage: Settings = { ...defaultSettings, percentage: 1000, startTime: 100, endTime: 200 };
-const made = (over: Partial<Settings> = {}) => draft(identity, { ...percentage, ...over }, 50);
-const active = (over: Partial<Settings> = {}) => activate(made(over), 150);
+const percentage: DiscountSettings = { ...defaultSettings, percentage: 1000, startTime: 100, endTime: 200 };
+const made = (over: Partial<DiscountSettings> = {}) => newDiscount(identity, { ...percentage, ...over }, 50);
+const active = (over: Partial<DiscountSettings> = {}) => activateDiscount(made(over), 150);
 
 /** The refusal's slug, or the paths of its issues. */
 function refusal(run: () => unknown): string | string[] {
@@ -41,22 +41,22 @@ describe('the lifecycle of a discount', () => {
 
   it('starts editable, and active where it is bound to a subscription', () => {
     expect(made()).toMatchObject({ status: 'editable', uses: 0, createTime: 50 });
-    expect(draft({ ...identity, subscriptionId: 'sub_1' }, percentage, 50).status).toBe('active');
+    expect(newDiscount({ ...identity, subscriptionId: 'sub_1' }, percentage, 50).status).toBe('active');
   });
 
   it('expires at its endTime, without a write, and is active again with a later one', () => {
     expect([199, 200].map(now => statusAt(active(), now))).toEqual(['active', 'expired']);
     expect(statusAt(active({ endTime: 0 }), 1e9)).toBe('active');
     expect(statusAt(made(), 1e9)).toBe('editable');
-    expect(statusAt(edit(active(), { endTime: 300 }), 200)).toBe('active');
+    expect(statusAt(editDiscount(active(), { endTime: 300 }), 200)).toBe('active');
   });
 
   const inState: Record<keyof typeof discountStatus, Discount> = {
     editable: made(),
     active: active({ endTime: 0 }),
-    deactivated: deactivate(active({ endTime: 0 }), 150),
+    deactivated: deactivateDiscount(active({ endTime: 0 }), 150),
     expired: active(),
-    archived: remove(active({ endTime: 0 }), 150),
+    archived: removeDiscount(active({ endTime: 0 }), 150),
   };
   const refused = 'discount_wrong_state';
   it.each([
@@ -66,7 +66,7 @@ describe('the lifecycle of a discount', () => {
     ['expired', refused, refused, 'archived'],
     ['archived', refused, refused, refused],
   ] as const)('%s: activate %s, deactivate %s, delete %s', (state, ...outcomes) => {
-    const moves = [activate, deactivate, remove];
+    const moves = [activateDiscount, deactivateDiscount, removeDiscount];
     const after = moves.map(move => {
       try {
         return move(inState[state], 1_000).status;
@@ -78,13 +78,13 @@ describe('the lifecycle of a discount', () => {
   });
 
   it('names state and move where it refuses', () => {
-    expect(() => activate(inState.expired, 1_000)).toThrow('Discount 1 is expired: cannot activate it');
+    expect(() => activateDiscount(inState.expired, 1_000)).toThrow('Discount 1 is expired: cannot activate it');
   });
 });
 
 describe('the settings', () => {
   const fixed = { discountType: 'fixedAmount', percentage: 0, amount: 500n, currency: 'EUR' } as const;
-  it.each<[string, Partial<Settings>, string[]]>([
+  it.each<[string, Partial<DiscountSettings>, string[]]>([
     ['a percentage without one', { percentage: 0 }, ['/discountPercentage']],
     ['an amount beside a percentage', { amount: 1n }, ['/discountAmount']],
     [
@@ -107,15 +107,15 @@ describe('the settings', () => {
   });
 
   it('are free until the activation; then size, currency, billing type and cycles are frozen', () => {
-    expect(edit(made(), { ...fixed, billingType: 'recurring', cycleLimit: 3 })).toMatchObject({ amount: 500n });
+    expect(editDiscount(made(), { ...fixed, billingType: 'recurring', cycleLimit: 3 })).toMatchObject({ amount: 500n });
     for (const over of [{ percentage: 5 }, { billingType: 'recurring' } as const, fixed]) {
-      expect(refusal(() => edit(active(), over))).toBe('discount_frozen');
+      expect(refusal(() => editDiscount(active(), over))).toBe('discount_frozen');
     }
-    expect(() => edit(active(), fixed)).toThrow(
+    expect(() => editDiscount(active(), fixed)).toThrow(
       'Discount 1 has been activated: cannot change discountType, amount, percentage, currency',
     );
     const free = { name: 'X', endTime: 900, quantity: 5, userLimit: 1, upgradeOnly: true, percentage: 1000 };
-    expect(edit(active(), free)).toMatchObject(free);
+    expect(editDiscount(active(), free)).toMatchObject(free);
   });
 
   it('quantity goes up where there is one', () => {
@@ -126,15 +126,15 @@ describe('the settings', () => {
 });
 
 describe('plans', () => {
-  const plan: PlanFacts = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 3 };
+  const plan: DiscountedPlan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 3 };
   const quarter = { intervalUnit: 'month', intervalCount: 3 };
   const group = (over: object) => ({ currency: [], groupPlanIntervalSelector: [], type: [], ...over });
-  const fits = (over: Partial<Settings>, of = plan) => {
+  const fits = (over: Partial<DiscountSettings>, of = plan) => {
     const discount = made(over);
-    return fitsPlan(ruleOf(discount), of.id, groupsOf(discount, of));
+    return fitsPlan(discountRule(discount), of.id, groupsOf(discount, of));
   };
 
-  it.each<[string, boolean, Partial<Settings>]>([
+  it.each<[string, boolean, Partial<DiscountSettings>]>([
     ['all', true, {}],
     ['listed', true, { planApply: 'listed', planIds: [7] }],
     ['not listed', false, { planApply: 'listed', planIds: [8] }],
@@ -161,7 +161,7 @@ describe('plans', () => {
   });
 
   it('has a way to apply for each code of the API', () => {
-    const ways: Record<Settings['planApply'], number> = discountPlanApplyType;
+    const ways: Record<DiscountSettings['planApply'], number> = discountPlanApplyType;
     expect(Object.keys(ways)).toHaveLength(5);
   });
 });

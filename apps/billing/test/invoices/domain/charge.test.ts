@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
 import {
-  askAgainAfter,
   type ChargeOutcome,
   type ChargeReport,
-  chargeKey,
+  chargeAction,
+  chargeIdempotencyKey,
   isUndecided,
+  pollDelay,
   type ReportedMoney,
   requestCapture,
   sendingOf,
   statesMoney,
-  verdictOf,
 } from '../../../src/invoices/domain/charge.js';
 import type { Invoice } from '../../../src/invoices/domain/invoice.js';
 import { chargeOutcomes, type Payment, paymentLifecycle } from '../../../src/invoices/domain/payment.js';
@@ -47,8 +47,8 @@ const report = (outcome: ChargeOutcome, over: Partial<ChargeReport> = {}): Charg
   outcome,
   ...over,
 });
-const verdict = (outcome: ChargeOutcome, over: Partial<Payment> = {}, attempt = 2, of = invoice()) =>
-  verdictOf(payment(over), of, report(outcome, { attempt }));
+const action = (outcome: ChargeOutcome, over: Partial<Payment> = {}, attempt = 2, of = invoice()) =>
+  chargeAction(payment(over), of, report(outcome, { attempt }));
 const paid = (over: Partial<ReportedMoney> = {}): ReportedMoney => ({
   is: 'succeeded',
   reference,
@@ -56,75 +56,75 @@ const paid = (over: Partial<ReportedMoney> = {}): ReportedMoney => ({
   currency: 'USD',
   ...over,
 });
-const verdicts = (over: Partial<Payment>, attempt?: number) =>
-  Object.fromEntries(outcomes.map(outcome => [outcome.is, verdict(outcome, over, attempt)]));
+const actions = (over: Partial<Payment>, attempt?: number) =>
+  Object.fromEntries(outcomes.map(outcome => [outcome.is, action(outcome, over, attempt)]));
 
 describe('a report about', () => {
   it('an attempt that was sent settles it, or has it asked for', () => {
-    expect(verdicts({})).toEqual({
+    expect(actions({})).toEqual({
       succeeded: 'collect',
-      authorised: 'reserve',
+      authorised: 'authorise',
       cancelled: 'fail',
-      unknown: 'ask',
+      unknown: 'poll',
       declined: 'fail',
-      needsAction: 'act',
-      absent: 'resend',
+      needsAction: 'requireAction',
+      absent: 'retry',
     });
-    expect(verdicts({ outcome: 'unknown' })).toEqual(verdicts({}));
+    expect(actions({ outcome: 'unknown' })).toEqual(actions({}));
   });
 
   it('a charge that waits for its user or for a capture says nothing new where it repeats that', () => {
-    expect(verdicts({ outcome: 'action' })).toMatchObject({ needsAction: 'ask', unknown: 'ask', absent: 'nothing' });
-    expect(verdicts({ outcome: 'authorised' })).toMatchObject({ authorised: 'nothing', unknown: 'nothing' });
-    expect(verdicts({ outcome: 'authorised', captureId: 'c' })).toMatchObject({
-      authorised: 'reserve',
-      unknown: 'ask',
+    expect(actions({ outcome: 'action' })).toMatchObject({ needsAction: 'poll', unknown: 'poll', absent: 'ignore' });
+    expect(actions({ outcome: 'authorised' })).toMatchObject({ authorised: 'ignore', unknown: 'ignore' });
+    expect(actions({ outcome: 'authorised', captureId: 'c' })).toMatchObject({
+      authorised: 'authorise',
+      unknown: 'poll',
     });
   });
 
   it('an earlier sending counts only if it brings money', () => {
-    const { succeeded, ...others } = verdicts({}, 1);
+    const { succeeded, ...others } = actions({}, 1);
     expect(succeeded).toBe('collect');
-    expect(new Set(Object.values(others))).toEqual(new Set(['nothing']));
+    expect(new Set(Object.values(others))).toEqual(new Set(['ignore']));
   });
 
   it('an ended payment ends its charge; money becomes a surplus', () => {
     for (const status of ['failed', 'cancelled'] as const) {
-      expect(verdicts({ status, outcome: 'unknown' })).toEqual({
-        succeeded: 'surplus',
-        authorised: 'ask',
+      expect(actions({ status, outcome: 'unknown' })).toEqual({
+        succeeded: 'overpaid',
+        authorised: 'poll',
         cancelled: 'close',
-        unknown: 'ask',
+        unknown: 'poll',
         declined: 'close',
-        needsAction: 'ask',
+        needsAction: 'poll',
         absent: 'close',
       });
-      const { succeeded, ...others } = verdicts({ status, outcome: '' });
-      expect(succeeded).toBe('surplus');
-      expect(new Set(Object.values(others))).toEqual(new Set(['nothing']));
+      const { succeeded, ...others } = actions({ status, outcome: '' });
+      expect(succeeded).toBe('overpaid');
+      expect(new Set(Object.values(others))).toEqual(new Set(['ignore']));
     }
   });
 
   it('a payment that succeeded says nothing, unless it is other money', () => {
     const success = { status: 'success', outcome: '', gatewayPaymentId: reference } as const;
-    expect(new Set(Object.values(verdicts(success)))).toEqual(new Set(['nothing']));
-    expect(verdict(paid({ reference: 'ch_2' }), success)).toBe('surplus');
+    expect(new Set(Object.values(actions(success)))).toEqual(new Set(['ignore']));
+    expect(action(paid({ reference: 'ch_2' }), success)).toBe('overpaid');
   });
 
   it('money is collected only for the current payment of an open invoice', () => {
     const succeeded = paid();
-    expect(verdict(succeeded, {}, 2, invoice({ status: 'cancelled' }))).toBe('surplus');
-    expect(verdict(succeeded, {}, 2, invoice({ paymentId: 'pay_2' }))).toBe('surplus');
+    expect(action(succeeded, {}, 2, invoice({ status: 'cancelled' }))).toBe('overpaid');
+    expect(action(succeeded, {}, 2, invoice({ paymentId: 'pay_2' }))).toBe('overpaid');
   });
 
   it('any state is judged, and twice the same report never collects or fails twice', () => {
     for (const status of paymentLifecycle.states) {
       for (const outcome of chargeOutcomes) {
-        for (const said of outcomes) expect(verdict(said, { status, outcome })).toBeDefined();
+        for (const said of outcomes) expect(action(said, { status, outcome })).toBeDefined();
       }
     }
-    expect(verdict({ is: 'declined', kind: 'hard', reason: '', reference }, { status: 'failed', outcome: '' })).toBe(
-      'nothing',
+    expect(action({ is: 'declined', kind: 'hard', reason: '', reference }, { status: 'failed', outcome: '' })).toBe(
+      'ignore',
     );
   });
 });
@@ -148,9 +148,9 @@ describe('reported money', () => {
       for (const of of ofInvoice) {
         for (const [money, told] of foreign) {
           for (const is of ['succeeded', 'authorised'] as const) {
-            const said = verdictOf(payment(over), of, report(paid({ ...money, is }), told));
+            const said = chargeAction(payment(over), of, report(paid({ ...money, is }), told));
             const isKnown = is === 'succeeded' && over.status === 'success' && over.gatewayPaymentId === reference;
-            expect([over, money, told, said]).toEqual([over, money, told, isKnown ? 'nothing' : 'mismatch']);
+            expect([over, money, told, said]).toEqual([over, money, told, isKnown ? 'ignore' : 'mismatch']);
           }
         }
       }
@@ -161,7 +161,7 @@ describe('reported money', () => {
     for (const over of states) {
       for (const of of ofInvoice) {
         const judged = [1n, 499n, 500n, 501n, 1_000_000n].map(amount =>
-          verdictOf(payment(over), of, report(paid({ amount }))),
+          chargeAction(payment(over), of, report(paid({ amount }))),
         );
         expect(new Set(judged).size).toBe(1);
         expect(judged).not.toContain('mismatch');
@@ -173,7 +173,7 @@ describe('reported money', () => {
     const others = outcomes.filter(outcome => !statesMoney(outcome));
     for (const over of states) {
       for (const outcome of others) {
-        expect(verdictOf(payment(over), invoice(), report(outcome, { gatewayId: 8 }))).toBe('nothing');
+        expect(chargeAction(payment(over), invoice(), report(outcome, { gatewayId: 8 }))).toBe('ignore');
       }
     }
   });
@@ -181,11 +181,11 @@ describe('reported money', () => {
 
 describe('inquiries', () => {
   it('wait a minute, then twice as long each time, up to six hours', () => {
-    const waits = [0, 1, 2, 8, 9, 50].map(inquiries => askAgainAfter({ inquiries, outcome: 'unknown' }));
+    const waits = [0, 1, 2, 8, 9, 50].map(inquiries => pollDelay({ inquiries, outcome: 'unknown' }));
     expect(waits).toEqual([60, 120, 240, 15_360, 21_600, 21_600]);
-    expect([0, 1, 9].map(inquiries => askAgainAfter({ inquiries, outcome: 'action' }))).toEqual([3_600, 7_200, 21_600]);
+    expect([0, 1, 9].map(inquiries => pollDelay({ inquiries, outcome: 'action' }))).toEqual([3_600, 7_200, 21_600]);
     // its payment has ended: the charge is to be released
-    expect(askAgainAfter({ inquiries: 0, outcome: 'action', status: 'cancelled' })).toBe(60);
+    expect(pollDelay({ inquiries: 0, outcome: 'action', status: 'cancelled' })).toBe(60);
   });
 
   it('hold up the deadline while they decide it', () => {
@@ -198,7 +198,10 @@ describe('inquiries', () => {
 });
 
 it('a key names its sending; others name none', () => {
-  expect(sendingOf(chargeKey({ paymentId: 'pay_01abc', attempt: 3 }))).toEqual({ paymentId: 'pay_01abc', attempt: 3 });
+  expect(sendingOf(chargeIdempotencyKey({ paymentId: 'pay_01abc', attempt: 3 }))).toEqual({
+    paymentId: 'pay_01abc',
+    attempt: 3,
+  });
   for (const key of ['pay_1', 're_1-1', 'pay_1-', 'pay_1-x', '']) expect(sendingOf(key)).toBeUndefined();
 });
 

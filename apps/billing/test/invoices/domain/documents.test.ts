@@ -28,7 +28,7 @@ describe('the lifecycle of a credit recharge', () => {
   });
 });
 
-describe('D1 document numbers', () => {
+describe('document numbers', () => {
   it('are a prefix and at least six digits', () => {
     expect(documentNumber(defaultPrefixes.invoice, 1)).toBe('INV-000001');
     expect(documentNumber(defaultPrefixes.creditNote, 1)).toBe('CN-000001');

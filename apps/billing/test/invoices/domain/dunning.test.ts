@@ -4,17 +4,17 @@ import {
   daysAfter,
   daysUntil,
   extendedDeadline,
-  lastNoticeTime,
+  reminderTime,
   renewalDeadline,
 } from '../../../src/invoices/domain/deadlines.js';
 import {
-  attempted,
   type Collection,
   type DunningConfig,
-  isDue,
-  isOwed,
+  isAttemptDue,
+  isMissedAttempt,
   newCollection,
-  passedOver,
+  recordAttempt,
+  skipAttempt,
 } from '../../../src/invoices/domain/dunning.js';
 
 const hours = 3600;
@@ -33,7 +33,7 @@ function attemptTimes(chargeTime: number, deadline: number, config: DunningConfi
   return times;
 }
 
-describe('C2 attempts', () => {
+describe('attempts', () => {
   const P = seconds('2026-03-31T00:00:00');
   const deadline = renewalDeadline(P, P - 2 * hours, config);
 
@@ -48,13 +48,13 @@ describe('C2 attempts', () => {
   });
 
   it('are announced a last time a day before the deadline, or at P where that is later', () => {
-    expect(lastNoticeTime(deadline, P)).toBe(P);
-    expect(lastNoticeTime(P + 3 * days, P)).toBe(P + 2 * days);
-    expect(lastNoticeTime(P + hours, P)).toBe(P);
+    expect(reminderTime(deadline, P)).toBe(P);
+    expect(reminderTime(P + 3 * days, P)).toBe(P + 2 * days);
+    expect(reminderTime(P + hours, P)).toBe(P);
   });
 });
 
-describe('C3 deadlines', () => {
+describe('deadlines', () => {
   it('month, lead 3 d, P = 2026-03-31: made 03-28, open until 04-01T00:00', () => {
     const P = seconds('2026-03-31T00:00:00');
     const made = P - 3 * days;
@@ -75,7 +75,7 @@ describe('C3 deadlines', () => {
   });
 });
 
-describe('C4 our downtime', () => {
+describe('our downtime', () => {
   it('workers down 03-31T20:00 → 04-03T08:00, P = 04-01: attempt 04-03T08:00, deadline 04-04T08:00', () => {
     const P = seconds('2026-04-01T00:00:00');
     const attempt = Math.max(P - 2 * hours, seconds('2026-04-03T08:00:00'));
@@ -100,7 +100,7 @@ describe('a collection', () => {
     while (current.nextTime !== 0 && times.length < 100) {
       const now = current.nextTime + late;
       times.push(now);
-      const made = attempted(current, end, now, 'pm_1');
+      const made = recordAttempt(current, end, now, 'pm_1');
       [current, end] = [made.collection, made.deadline];
     }
     return { times, deadline: end };
@@ -133,23 +133,23 @@ describe('a collection', () => {
     const P = seconds('2026-04-01T00:00:00');
     const planned = renewalDeadline(P, P - 2 * hours, dunning);
     const collection = newCollection(ids, { ...dunning, chargeTime: P - 2 * hours }, P - 3 * days);
-    expect(isOwed(collection, planned)).toBe(true);
-    const made = attempted(collection, planned, seconds('2026-04-03T08:00:00'), 'pm_1');
+    expect(isMissedAttempt(collection, planned)).toBe(true);
+    const made = recordAttempt(collection, planned, seconds('2026-04-03T08:00:00'), 'pm_1');
     expect(made.deadline).toBe(seconds('2026-04-04T08:00:00'));
     expect(made.collection.nextTime).toBe(seconds('2026-04-03T20:00:00'));
   });
 
   it('leaves a retry interval after a delayed attempt that is not the first', () => {
-    const first = attempted(newCollection(ids, dunning, 1), 24 * hours, 1, 'pm_1');
+    const first = recordAttempt(newCollection(ids, dunning, 1), 24 * hours, 1, 'pm_1');
     // scheduled at 12 h, made at 40 h
-    const second = attempted({ ...first.collection, nextTime: 12 * hours }, 24 * hours, 40 * hours, 'pm_1');
+    const second = recordAttempt({ ...first.collection, nextTime: 12 * hours }, 24 * hours, 40 * hours, 'pm_1');
     expect([second.deadline, second.collection.nextTime]).toEqual([52 * hours, 0]);
   });
 
   it('counts no attempt beside its schedule, and keeps it', () => {
     const collection = { ...newCollection(ids, { ...dunning, chargeTime: 500 }, 0), tryNow: true, tryMethodId: 'pm_2' };
-    expect(isDue(collection, 100)).toBe(true);
-    const made = attempted(collection, 9_999, 100, 'pm_2');
+    expect(isAttemptDue(collection, 100)).toBe(true);
+    const made = recordAttempt(collection, 9_999, 100, 'pm_2');
     expect(made).toMatchObject({ automatic: false, deadline: 9_999 });
     expect(made.collection).toEqual({
       ...collection,
@@ -162,8 +162,8 @@ describe('a collection', () => {
 
   it('passes over an attempt that cannot be made, and goes on with the next', () => {
     const collection = newCollection(ids, dunning, 100);
-    const passed = passedOver(collection, 99_999, 100);
+    const passed = skipAttempt(collection, 99_999, 100);
     expect(passed).toEqual({ ...collection, nextTime: 100 + 12 * hours });
-    expect(passedOver({ ...passed, tryNow: true, tryMethodId: 'pm_2' }, 99_999, 200)).toEqual(passed);
+    expect(skipAttempt({ ...passed, tryNow: true, tryMethodId: 'pm_2' }, 99_999, 200)).toEqual(passed);
   });
 });

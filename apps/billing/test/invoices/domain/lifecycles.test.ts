@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
 import * as collection from '../../../src/invoices/domain/collection.js';
 import { termDeadline } from '../../../src/invoices/domain/deadlines.js';
-import { type Draft, type DraftContext, draft, edit } from '../../../src/invoices/domain/draft.js';
+import { type Draft, type DraftContext, editDraft, newDraft } from '../../../src/invoices/domain/draft.js';
 import * as invoices from '../../../src/invoices/domain/invoice.js';
 import { type Invoice, invoiceLifecycle } from '../../../src/invoices/domain/invoice.js';
 import { type Payment, paymentLifecycle } from '../../../src/invoices/domain/payment.js';
@@ -33,13 +33,13 @@ const finishing = {
   documentKey: '',
   now: 2000,
 };
-const drafted = draft(given, given);
-const finished = invoices.finish(drafted, finishing);
+const drafted = newDraft(given, given);
+const finished = invoices.finishInvoice(drafted, finishing);
 const [payment, open] = collection.openPayment(finished, { paymentId: 'pay_1', now: 2000 });
 const success = { gatewayPaymentId: 'T-1', now: 3000 };
 /** A time after the payment term of `open`. */
 const LATE = 1_000_000;
-const zero = draft(
+const zero = newDraft(
   {
     ...given,
     lines: [{ unitAmountExcludingTax: 0n, quantity: 1, planId: 0, name: '', description: '' }],
@@ -67,12 +67,12 @@ describe('an invoice', () => {
   });
 
   it('needs a gateway to be finished', () => {
-    const refusal = attempt(() => invoices.finish(drafted, { ...finishing, gatewayId: 0 }));
+    const refusal = attempt(() => invoices.finishInvoice(drafted, { ...finishing, gatewayId: 0 }));
     expect(refusal).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/gatewayId' }] });
   });
 
   it('is paid at once, without a gateway or a link, where nothing is to be paid', () => {
-    const paid = invoices.finish(zero, { ...finishing, gatewayId: 0 });
+    const paid = invoices.finishInvoice(zero, { ...finishing, gatewayId: 0 });
     expect(paid).toMatchObject({
       status: 'paid',
       number: '7',
@@ -88,16 +88,16 @@ describe('an invoice', () => {
 
   it('is edited as a whole, and priced anew, while it is a draft', () => {
     const lines = [{ unitAmountExcludingTax: 100n, quantity: 2, planId: 0, name: 'Talk', description: '' }];
-    const edited = edit(drafted, { ...drafted, invoiceName: 'April', taxBps: 1000, lines }, 1500);
+    const edited = editDraft(drafted, { ...drafted, invoiceName: 'April', taxBps: 1000, lines }, 1500);
     expect(edited).toMatchObject({ invoiceName: 'April', totalAmount: 220n, taxAmount: 20n, modifyTime: 1500 });
     expect(edited.lines).toMatchObject([{ lineId: 'in_1_1', name: 'Talk', amount: 220n }]);
-    expect(edit(drafted, drafted, drafted.modifyTime)).toEqual(drafted);
+    expect(editDraft(drafted, drafted, drafted.modifyTime)).toEqual(drafted);
   });
 
   it('is deleted while it is a draft, and makes no move any more', () => {
     const deleted = invoices.deleteDraft(drafted, 1500);
     expect(deleted).toEqual({ ...drafted, deletedTime: 1500, modifyTime: 1500 });
-    expect(attempt(() => invoices.finish(deleted, finishing))).toMatchObject({
+    expect(attempt(() => invoices.finishInvoice(deleted, finishing))).toMatchObject({
       slug: 'invoice_not_draft',
       message: 'Invoice in_1 is deleted: cannot finish it',
     });
@@ -258,13 +258,13 @@ describe('the lifecycles', () => {
 
 describe('every illegal move from every state is refused', () => {
   const moves: [string, string, (invoice: Invoice) => Invoice][] = [
-    ['finish', 'invoice_not_draft', invoice => invoices.finish(invoice, finishing)],
+    ['finish', 'invoice_not_draft', invoice => invoices.finishInvoice(invoice, finishing)],
     ['pay', 'invoice_not_open', invoice => invoices.markPaid(invoice, 3000)],
-    ['cancel', 'invoice_not_open', invoice => invoices.markCancelled(invoice, 3000)],
+    ['cancel', 'invoice_not_open', invoice => invoices.markInvoiceCancelled(invoice, 3000)],
     ['clear', 'invoice_not_open', invoice => invoices.detachPayment(invoice, 3000)],
     ['expire', 'invoice_not_open', invoice => invoices.markExpired(invoice, LATE)],
     ['delete', 'invoice_not_draft', invoice => invoices.deleteDraft(invoice, 3000)],
-    ['edit', 'invoice_not_draft', invoice => edit(invoice, drafted, 3000)],
+    ['edit', 'invoice_not_draft', invoice => editDraft(invoice, drafted, 3000)],
     ['collect', 'invoice_not_open', invoice => invoices.attachPayment({ ...invoice, paymentId: '' }, payment, 3000)],
   ];
 

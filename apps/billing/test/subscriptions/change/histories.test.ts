@@ -65,7 +65,7 @@ async function changed(sub: Subscription, { newPlanId, quantity, addons, ending 
 }
 
 it(`documents are as they were previewed, and add up to the price over time (${histories.run} × ${histories.steps})`, async () => {
-  const seen = { effects: 0, lapsed: 0 };
+  const seen = { planChanges: 0, lapsed: 0 };
   const all = fc.array(step, { minLength: histories.steps, maxLength: histories.steps });
   for (const steps of fc.sample(all, { numRuns: histories.run, seed: 20_260_115 })) {
     const sub = await w.paid();
@@ -82,7 +82,7 @@ it(`documents are as they were previewed, and add up to the price over time (${h
       exact += price * (at - since);
       [price, since] = [priceOf(each), at];
       changes += 4;
-      seen.effects++;
+      seen.planChanges++;
     }
     exact += price * (end - since);
     const [row] = await w.t.rows(
@@ -98,6 +98,6 @@ it(`documents are as they were previewed, and add up to the price over time (${h
     );
     expect(beyond).toEqual([]);
   }
-  expect(seen.effects).toBeGreaterThan(20);
+  expect(seen.planChanges).toBeGreaterThan(20);
   expect(seen.lapsed).toBeGreaterThan(3);
 });

@@ -90,8 +90,8 @@ async function swept(racers: readonly Racer[]): Promise<void> {
   await w.t.work.drain();
 }
 
-async function after(scene: Scene, first: Move, second: Move): Promise<string> {
-  const racers = await scene(1);
+async function after(batch: Scene, first: Move, second: Move): Promise<string> {
+  const racers = await batch(1);
   for (const racer of racers) for (const move of [first, second]) await moves[move](racer);
   await w.t.work.drain();
   const [state = ''] = await Promise.all(racers.map(digest));
@@ -99,8 +99,8 @@ async function after(scene: Scene, first: Move, second: Move): Promise<string> {
   return state;
 }
 
-async function raced(scene: Scene, a: Move, b: Move): Promise<string[]> {
-  const racers = await scene(repeats);
+async function raced(batch: Scene, a: Move, b: Move): Promise<string[]> {
+  const racers = await batch(repeats);
   await Promise.all(racers.flatMap(racer => [moves[a](racer), moves[b](racer)]));
   await w.t.work.drain();
   const states = await Promise.all(racers.map(digest));
@@ -111,10 +111,10 @@ async function raced(scene: Scene, a: Move, b: Move): Promise<string[]> {
 const names = Object.keys(moves) as Move[];
 const pairs = names.flatMap((a, at) => names.slice(at + 1).map(b => [a, b] as const));
 
-describe.each(Object.entries(scenes))('%s', (_, scene) => {
+describe.each(Object.entries(scenes))('%s', (_, batch) => {
   it.each(pairs)('%s and %s at once have the effect of one after the other', async (a, b) => {
-    const orders = [await after(scene, a, b), await after(scene, b, a)];
-    for (const state of await raced(scene, a, b)) expect(orders).toContain(state);
+    const orders = [await after(batch, a, b), await after(batch, b, a)];
+    for (const state of await raced(batch, a, b)) expect(orders).toContain(state);
   });
 });
 
@@ -126,6 +126,6 @@ it('an end voids the period that will not begin', async () => {
 });
 
 it('the two orders of a cancellation and a payment differ: what is compared tells them apart', async () => {
-  const scene = scenes['at the end of the period'] as Scene;
-  expect(await after(scene, 'cancel', 'pay')).not.toBe(await after(scene, 'pay', 'cancel'));
+  const batch = scenes['at the end of the period'] as Scene;
+  expect(await after(batch, 'cancel', 'pay')).not.toBe(await after(batch, 'pay', 'cancel'));
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { emptyOf, Plan, planType } from '@recur/contracts';
-import { periodItems } from '../../../src/subscriptions/domain/bill.js';
-import { amountOf, itemsFor, priceIn, snapshotOf, storedItems } from '../../../src/subscriptions/domain/items.js';
+import { itemsAmount, itemsFor, priceIn, snapshotOf, storedItems } from '../../../src/subscriptions/domain/items.js';
+import { periodItems } from '../../../src/subscriptions/domain/items-to-bill.js';
 import { gapIn } from '../../../src/subscriptions/domain/periods.js';
-import { type StartTerms, startOf } from '../../../src/subscriptions/domain/start.js';
+import { type StartTerms, subscriptionStart } from '../../../src/subscriptions/domain/start.js';
 import { advanced, nextPeriod, type Subscription } from '../../../src/subscriptions/domain/subscription.js';
 import { appendedTrialEnd } from '../../../src/subscriptions/domain/trials.js';
 
@@ -37,7 +37,7 @@ const trial = (start: number, end: number) => ({ kind: 'trial', start, end, step
 /** The fields of a new subscription that its periods and prices depend on. */
 function begun(over: Partial<StartTerms> = {}, quantity = 1): Subscription {
   const given = terms(over);
-  const start = startOf(given);
+  const start = subscriptionStart(given);
   const choice = { plan: given.plan, quantity, addons: [], currency: given.currency };
   return {
     merchantId: 15,
@@ -97,7 +97,9 @@ describe('a trial', () => {
 
   it('is not given twice, and makes no line where its price is 0', () => {
     const withTrial = plan({ trialDurationTime: 86_400 });
-    expect(startOf(terms({ plan: withTrial, trialAllowed: false }))).toMatchObject({ period: { kind: 'cycle' } });
+    expect(subscriptionStart(terms({ plan: withTrial, trialAllowed: false }))).toMatchObject({
+      period: { kind: 'cycle' },
+    });
     expect(periodItems(begun({ plan: withTrial }), trial(0, 1))).toEqual([]);
   });
 
@@ -144,7 +146,7 @@ describe('a price in another currency', () => {
     const multiCurrencies = [{ ...rule, exchangeRate: 149.5, fixedAmount: 0 }];
     const choice = { plan: plan({ currency: 'USD', amount: 999, multiCurrencies }), quantity: 3, addons: [] };
     const items = itemsFor({ ...choice, currency: 'JPY' });
-    expect([items[0]?.unitAmount, amountOf(items)]).toEqual([1494n, 4482n]);
+    expect([items[0]?.unitAmount, itemsAmount(items)]).toEqual([1494n, 4482n]);
     expect(snapshotOf({ ...choice, currency: 'JPY' }, 90).multiCurrencySnapshot).toEqual({
       chargeCurrency: 'JPY',
       rates: [{ from: 'USD', to: 'JPY', rate: 149.5, source: 'plan' }],

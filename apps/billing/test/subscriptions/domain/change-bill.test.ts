@@ -1,18 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SoldLine } from '../../../src/invoices/domain/items.js';
+import type { CreditableLine } from '../../../src/invoices/domain/items.js';
 import { type DiscountTerms, discountOfChanges } from '../../../src/pricing/discount.js';
-import { lastLines } from '../../../src/subscriptions/domain/bill.js';
+import { changeItems, type PaidPeriod, type TermsChange } from '../../../src/subscriptions/domain/change-items.js';
 import {
-  changeLines,
   creditItem,
+  finalItems,
   fullItem,
-  type PaidPeriod,
   partItem,
   type ShownItem,
-  type TermsChange,
-} from '../../../src/subscriptions/domain/change-bill.js';
+} from '../../../src/subscriptions/domain/items-to-bill.js';
 import { rate } from '../../pricing/samples.js';
-import { addon, amountsOf, composed, dates, day, paidLines, plan, terms, thirtyDays } from './change-samples.js';
+import { addon, amountsOf, calculated, dates, day, paidLines, plan, terms, thirtyDays } from './change-samples.js';
 
 const half: DiscountTerms = { kind: 'percentage', percentage: 5000 };
 
@@ -22,7 +20,7 @@ interface Given {
   at: number;
   periods?: PaidPeriod[];
   /** Lines in force; by default those of the full periods. */
-  lines?: SoldLine[];
+  lines?: CreditableLine[];
   discount?: DiscountTerms;
   tax?: number;
 }
@@ -43,15 +41,15 @@ function changed({ from, to, at, periods = [thirtyDays], lines, discount, tax = 
         ),
       ),
   };
-  const bill = changeLines(given);
-  const reduced = discount && discountOfChanges(discount, bill.shares);
+  const bill = changeItems(given);
+  const reduced = discount && discountOfChanges(discount, bill.discountBases);
   return {
     ...bill,
-    document: composed(bill.items, { tax: rate(tax), ...(reduced && { discount: reduced }) }),
+    document: calculated(bill.items, { tax: rate(tax), ...(reduced && { discount: reduced }) }),
   };
 }
 
-describe('U2 and U3: the lines of a change', () => {
+describe('the lines of a change', () => {
   it('100 % off 7200, 1 → 2 seats with 20 of 30 days left: credit 0, charge 9600', () => {
     const period = thirtyDays;
     const lines = paidLines([fullItem(plan(7200n), period)], { discount: { kind: 'percentage', percentage: 10_000 } });
@@ -123,7 +121,7 @@ describe('U2 and U3: the lines of a change', () => {
 
   it('credits at most what is left of a line, at the rate and category of the line', () => {
     const [line] = paidLines([fullItem(plan(1000n), thirtyDays)], { tax: rate(19) });
-    const lines = [{ ...(line as SoldLine), creditedNet: 900n }];
+    const lines = [{ ...(line as CreditableLine), creditedNet: 900n }];
     const { items, document } = changed({ from: [plan(1000n)], to: [plan(2000n)], at: 15 * day, lines, tax: 20 });
     expect(amountsOf(items)).toEqual([-100n, 1000n]);
     expect(document.lines.map(each => each.tax)).toEqual([-19n, 200n]);
@@ -131,7 +129,10 @@ describe('U2 and U3: the lines of a change', () => {
 
   it('returns the promo share of the unused time in credits, floored', () => {
     const [line] = paidLines([fullItem(plan(1000n), thirtyDays)]);
-    const item = creditItem({ ...(line as SoldLine), promo: { credits: 30n, share: 100n, total: 300n } }, 20 * day);
+    const item = creditItem(
+      { ...(line as CreditableLine), promo: { credits: 30n, share: 100n, total: 300n } },
+      20 * day,
+    );
     expect(item.source).toMatchObject({ lineId: 'in_1_1', invoiceId: 'in_1', promoCredits: 3n });
   });
 
@@ -140,7 +141,7 @@ describe('U2 and U3: the lines of a change', () => {
     const lines = paidLines([fullItem(plan(1000n), thirtyDays), fullItem(addon(3, 500n), thirtyDays)]);
     const to = terms([plan(12_000n, 2), addon(3, 6000n)], { interval: { unit: 'year', count: 1 } });
     const from = terms([plan(1000n), addon(3, 500n)]);
-    const { items, ended } = changeLines({
+    const { items, ended } = changeItems({
       from,
       to,
       at: 15 * day,
@@ -149,7 +150,7 @@ describe('U2 and U3: the lines of a change', () => {
       sold: lines,
     });
     expect(amountsOf(items)).toEqual([-500n, -250n, 24_000n, 6000n]);
-    expect(items.slice(2).map(({ stretch, quantity }) => [stretch, quantity])).toEqual([
+    expect(items.slice(2).map(({ period, quantity }) => [period, quantity])).toEqual([
       [newPeriod, 2],
       [newPeriod, 1],
     ]);
@@ -168,7 +169,7 @@ describe('U2 and U3: the lines of a change', () => {
   });
 });
 
-describe('M2: the discount on the charge lines of a change', () => {
+describe('the discount on the charge lines of a change', () => {
   it('fixed 500 of 1000, upgrade to 2000 with 40 % left: −200, 800 − 200, net +400', () => {
     const fixed: DiscountTerms = { kind: 'fixed', amount: 500n };
     const { items, document } = changed({ from: [plan(1000n)], to: [plan(2000n)], at: 18 * day, discount: fixed });
@@ -189,7 +190,7 @@ describe('M2: the discount on the charge lines of a change', () => {
   });
 });
 
-describe('M5 and U5: documents of changes', () => {
+describe('documents of changes', () => {
   it('plan 10000 + 20 % paid, at half of the month to 4000 at once: −5000 + 2000, tax −600, total −3600', () => {
     const { items, document } = changed({ from: [plan(10_000n)], to: [plan(4000n)], at: 15 * day, tax: 20 });
     expect(amountsOf(items)).toEqual([-5000n, 2000n]);
@@ -216,28 +217,28 @@ describe('M5 and U5: documents of changes', () => {
   });
 });
 
-describe('U7: endings', () => {
+describe('endings', () => {
   const tenDays = { start: 0, end: 10 * day };
   const lines = paidLines([fullItem(plan(10_000n), tenDays)], { tax: rate(20) });
   const [usageItem] = [{ ...fullItem(plan(1250n), tenDays), key: 'usage:5', kind: 'metered' as const }];
   const ending = { at: 6 * day, periodEnd: 10 * day, sold: lines, usage: [usageItem] };
 
   it('net 10000 + 2000, 40 % left, usage 1250: −2750, tax −550: credit note 3300', () => {
-    const { items, ended, dropped } = lastLines({ ...ending, prorate: true, invoiceNow: true });
-    const { amounts } = composed(items, { tax: rate(20) });
+    const { items, ended, dropped } = finalItems({ ...ending, prorate: true, invoiceNow: true });
+    const { amounts } = calculated(items, { tax: rate(20) });
     expect(amounts).toMatchObject({ totalAmountExcludingTax: -2750n, taxAmount: -550n, totalAmount: -3300n });
     expect([ended.length, dropped.length]).toEqual([1, 0]);
   });
 
   it('without prorate and invoiceNow: nothing, and usage is dropped', () => {
-    const { items, ended, dropped } = lastLines({ ...ending, prorate: false, invoiceNow: false });
+    const { items, ended, dropped } = finalItems({ ...ending, prorate: false, invoiceNow: false });
     expect([items, ended]).toEqual([[], []]);
     expect(dropped).toEqual([usageItem]);
   });
 
   it('credits a paid next period in full, whatever is asked', () => {
     const next = paidLines([fullItem(plan(10_000n), { start: 10 * day, end: 20 * day })], {}, 'in_2');
-    const { items } = lastLines({
+    const { items } = finalItems({
       ...ending,
       sold: [...lines, ...next],
       usage: [],

@@ -1,12 +1,12 @@
 import { expect, it } from '@jest/globals';
 import { ratio, sum } from '@recur/kernel';
 import fc from 'fast-check';
-import type { BillItem, SoldLine } from '../../../src/invoices/domain/items.js';
+import type { CreditableLine, InvoiceItem } from '../../../src/invoices/domain/items.js';
 import type { DiscountTerms } from '../../../src/pricing/discount.js';
-import { lastLines } from '../../../src/subscriptions/domain/bill.js';
-import { changeLines, type PaidPeriod, type ShownItem } from '../../../src/subscriptions/domain/change-bill.js';
-import { type ChangeContext, planChange, priceOf } from '../../../src/subscriptions/domain/changes.js';
-import { addon, composed, paidLines, plan, terms } from './change-samples.js';
+import { changeItems, type PaidPeriod } from '../../../src/subscriptions/domain/change-items.js';
+import { type ChangeContext, decideChange, totalPrice } from '../../../src/subscriptions/domain/changes.js';
+import { finalItems, type ShownItem } from '../../../src/subscriptions/domain/items-to-bill.js';
+import { addon, calculated, paidLines, plan, terms } from './change-samples.js';
 
 /*
  * The oracle V4 on random histories: what is credited and charged in a period is the price over time, within one minor unit
@@ -39,14 +39,14 @@ const steps = fc.array(fc.tuple(items, fc.integer({ min: 1, max: 999 })), { minL
 const discounts = fc.option(fc.integer({ min: 1, max: 10_000 }), { nil: undefined });
 
 const context: ChangeContext = {
-  requested: 0,
+  requested: 'byRules',
   paidActive: true,
   downgradeEffectImmediately: true,
   upgradeProration: true,
 };
 
 interface History {
-  lines: SoldLine[];
+  lines: CreditableLine[];
   credited: Map<string, bigint>;
   net: bigint;
   /** Lines of changes so far: each is rounded once. */
@@ -56,12 +56,12 @@ interface History {
 /** Books a document: what it charges is in force, what it credits is not any more. */
 function booked(
   { lines, credited, net, rounded }: History,
-  bill: { items: BillItem[]; ended: SoldLine[] },
+  bill: { items: InvoiceItem[]; ended: CreditableLine[] },
   invoiceId: string,
   reduction?: DiscountTerms,
 ): History {
   const discount = reduction ? { discount: reduction } : {};
-  const document = composed(bill.items, discount);
+  const document = calculated(bill.items, discount);
   const given = new Map(credited);
   for (const item of bill.items) {
     if (!item.source) continue;
@@ -78,7 +78,7 @@ function booked(
 }
 
 function startOf(from: ShownItem[], paid: PaidPeriod, discount: DiscountTerms | undefined): History {
-  const bill = changeLines({ from: terms([]), to: terms(from), at: paid.start, periods: [paid], sold: [] });
+  const bill = changeItems({ from: terms([]), to: terms(from), at: paid.start, periods: [paid], sold: [] });
   return booked({ lines: [], credited: new Map(), net: 0n, rounded: 0 }, bill, 'in_0', discount);
 }
 
@@ -93,16 +93,16 @@ it('credits and charges add up to the price over time, and no line is credited b
       const ordered = moves.toSorted((a, b) => a[1] - b[1]);
       for (const [i, [to, thousandths]] of ordered.entries()) {
         const at = paid.start + Math.floor(((paid.end - paid.start) * thousandths) / 1000);
-        const { billed } = planChange(terms(from), terms(to), context);
-        exact += priceOf(terms(from)) * BigInt(at - since);
+        const { billed } = decideChange(terms(from), terms(to), context);
+        exact += totalPrice(terms(from)) * BigInt(at - since);
         if (billed) {
           const change = { from: terms(from), to: terms(to), at, periods: [paid], sold: history.lines };
-          history = booked(history, changeLines(change), `in_${i + 1}`, discount);
+          history = booked(history, changeItems(change), `in_${i + 1}`, discount);
           changes++;
         }
         [from, since] = [to, at];
       }
-      exact += priceOf(terms(from)) * BigInt(paid.end - since);
+      exact += totalPrice(terms(from)) * BigInt(paid.end - since);
       const price = ratio(exact, BigInt(10_000 - (percentage ?? 0)), 10_000n * fullSeconds, 'half-away-from-zero');
       const difference = history.net - price;
       // credit and charge are rounded once each; a discount rounds its shares too
@@ -125,13 +125,13 @@ it('never credits a line twice or beyond its net, and an end credits the rest (5
         if (thousandths > last) break;
         const at = paid.start + Math.floor(((paid.end - paid.start) * thousandths) / 1000);
         const change = { from: terms(from), to: terms(to), at, periods: [paid], sold: history.lines };
-        history = booked(history, changeLines(change), `in_${i + 1}`);
+        history = booked(history, changeItems(change), `in_${i + 1}`);
         for (const line of history.lines) nets.set(line.lineId, line.net);
         from = to;
       }
       const at = paid.start + Math.floor(((paid.end - paid.start) * last) / 1000);
       const ending = { at, periodEnd: paid.end, prorate: true, invoiceNow: false, usage: [] };
-      const { items: credits, ended } = lastLines({ ...ending, sold: history.lines });
+      const { items: credits, ended } = finalItems({ ...ending, sold: history.lines });
       history = booked(history, { items: credits, ended }, 'in_last');
       for (const [lineId, given] of history.credited) {
         check(given >= 0n && given <= (nets.get(lineId) ?? 0n), `${given} credited of ${nets.get(lineId)}`);

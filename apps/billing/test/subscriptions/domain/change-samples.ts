@@ -1,11 +1,12 @@
 import type { Interval } from '@recur/kernel';
-import type { BillItem, SoldLine } from '../../../src/invoices/domain/items.js';
+import type { CreditableLine, InvoiceItem } from '../../../src/invoices/domain/items.js';
 import { type DiscountTerms, isDiscountable } from '../../../src/pricing/discount.js';
-import { type Composition, compose } from '../../../src/pricing/price.js';
-import type { Stretch } from '../../../src/pricing/proration.js';
+import { type Composition, priceLines } from '../../../src/pricing/price.js';
+import type { ServicePeriod } from '../../../src/pricing/proration.js';
 import type { TaxRate } from '../../../src/pricing/tax.js';
-import type { PaidPeriod, ShownItem } from '../../../src/subscriptions/domain/change-bill.js';
+import type { PaidPeriod } from '../../../src/subscriptions/domain/change-items.js';
 import type { Terms } from '../../../src/subscriptions/domain/changes.js';
+import type { ShownItem } from '../../../src/subscriptions/domain/items-to-bill.js';
 import { rate } from '../../pricing/samples.js';
 
 export const day = 86_400;
@@ -13,7 +14,7 @@ export const month: Interval = { unit: 'month', count: 1 };
 /** Thirty days from 0. */
 export const thirtyDays: PaidPeriod = { start: 0, end: 30 * day, full: { start: 0, end: 30 * day } };
 
-export const dates = (start: string, end: string): Stretch => ({
+export const dates = (start: string, end: string): ServicePeriod => ({
   start: Date.parse(`${start}T00:00:00Z`) / 1000,
   end: Date.parse(`${end}T00:00:00Z`) / 1000,
 });
@@ -36,14 +37,14 @@ export const terms = (items: ShownItem[], over: Partial<Terms> = {}): Terms<Show
 
 /** Lines that a paid document leaves in force, after a discount. Tax is at the given rate. */
 export function paidLines(
-  items: readonly BillItem[],
+  items: readonly InvoiceItem[],
   { tax = rate(0), discount }: { tax?: TaxRate; discount?: DiscountTerms } = {},
   invoiceId = 'in_1',
-): SoldLine[] {
-  const { lines } = composed(items, { tax, ...(discount && { discount }) });
+): CreditableLine[] {
+  const { lines } = calculated(items, { tax, ...(discount && { discount }) });
   return items.flatMap((item, i) => {
     const line = lines[i];
-    if (!line || item.kind === 'credit' || !item.stretch) return [];
+    if (!line || item.kind === 'credit' || !item.period) return [];
     const { inputs } = item.derivation ?? { inputs: { unitAmount: Number(item.unitAmount), quantity: item.quantity } };
     return [
       {
@@ -55,7 +56,7 @@ export function paidLines(
         name: item.name,
         unitAmount: BigInt(inputs.unitAmount ?? 0),
         quantity: Number(inputs.quantity),
-        stretch: item.stretch,
+        period: item.period,
         net: line.net,
         creditedNet: 0n,
         discount: line.discountAmount,
@@ -67,11 +68,11 @@ export function paidLines(
 }
 
 /** A document of items: credits at their own rate, the others at `tax`. */
-export function composed(
-  items: readonly BillItem[],
+export function calculated(
+  items: readonly InvoiceItem[],
   { tax = rate(0), discount }: { tax?: TaxRate; discount?: DiscountTerms } = {},
 ): Composition {
-  return compose(
+  return priceLines(
     items.map(item => ({
       unitAmountExcludingTax: item.unitAmount,
       quantity: item.quantity,
@@ -82,5 +83,5 @@ export function composed(
   );
 }
 
-export const amountsOf = (items: readonly BillItem[]): bigint[] =>
+export const amountsOf = (items: readonly InvoiceItem[]): bigint[] =>
   items.map(({ unitAmount, quantity }) => unitAmount * BigInt(quantity));

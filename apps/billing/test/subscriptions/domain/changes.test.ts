@@ -5,16 +5,16 @@ import {
   assertDeferrable,
   type ChangeableState,
   type ChangeContext,
-  type ChangePlan,
-  modeOf,
-  planChange,
+  type ChangeDecision,
+  changeMode,
+  decideChange,
   prorationDateOf,
   type Terms,
 } from '../../../src/subscriptions/domain/changes.js';
 import { addon, month, plan, terms } from './change-samples.js';
 
 const context: ChangeContext = {
-  requested: 0,
+  requested: 'byRules',
   paidActive: true,
   downgradeEffectImmediately: false,
   upgradeProration: true,
@@ -31,14 +31,20 @@ const refusalOf = (run: () => unknown): Rejected => {
 
 const every = (unit: Interval['unit'], count = 1): Interval => ({ unit, count });
 
-describe('U1: now or at the end of the period', () => {
+describe('now or at the end of the period', () => {
   const cheap = terms([plan(1000n)]);
   const dear = terms([plan(2000n)]);
-  const cases: [name: string, from: Terms, to: Terms, over: Partial<ChangeContext>, expected: Partial<ChangePlan>][] = [
+  const cases: [
+    name: string,
+    from: Terms,
+    to: Terms,
+    over: Partial<ChangeContext>,
+    expected: Partial<ChangeDecision>,
+  ][] = [
     ['more costs: now', cheap, dear, {}, { effect: 'now', direction: 'upgrade', billed: true, newInterval: false }],
     ['less costs: at the end', dear, cheap, {}, { effect: 'periodEnd', direction: 'downgrade' }],
-    ['a request for now', dear, cheap, { requested: 1 }, { effect: 'now', billed: true }],
-    ['a request for the end', cheap, dear, { requested: 2 }, { effect: 'periodEnd', direction: 'upgrade' }],
+    ['a request for now', dear, cheap, { requested: 'now' }, { effect: 'now', billed: true }],
+    ['a request for the end', cheap, dear, { requested: 'periodEnd' }, { effect: 'periodEnd', direction: 'upgrade' }],
     ['a trial: now, nothing is billed', dear, cheap, { paidActive: false }, { effect: 'now', billed: false }],
     [
       'downgrades now by config',
@@ -86,7 +92,7 @@ describe('U1: now or at the end of the period', () => {
       'an equal price that is asked for now has lines',
       terms([plan(1000n, 2)]),
       terms([plan(2000n, 1, 2)]),
-      { requested: 1 },
+      { requested: 'now' },
       { effect: 'now', direction: 'equal', billed: true },
     ],
     [
@@ -106,18 +112,18 @@ describe('U1: now or at the end of the period', () => {
   ];
 
   it.each(cases)('%s', (_, from, to, over, expected) => {
-    expect(planChange(from, to, { ...context, ...over })).toMatchObject(expected);
+    expect(decideChange(from, to, { ...context, ...over })).toMatchObject(expected);
   });
 
   it('refuses another currency at once', () => {
     const to = terms([plan(2000n)], { currency: 'USD' });
-    const { slug } = refusalOf(() => planChange(terms([plan(1000n)]), to, { ...context, requested: 1 }));
+    const { slug } = refusalOf(() => decideChange(terms([plan(1000n)]), to, { ...context, requested: 'now' }));
     expect(slug).toBe('invalid_parameters');
   });
 
   it('takes 30 days and a month for the same length, and starts a new period', () => {
     const to = terms([plan(1000n)], { interval: every('day', 30) });
-    expect(planChange(terms([plan(1000n)], { interval: month }), to, context)).toMatchObject({
+    expect(decideChange(terms([plan(1000n)], { interval: month }), to, context)).toMatchObject({
       direction: 'equal',
       effect: 'now',
       newInterval: true,
@@ -126,7 +132,7 @@ describe('U1: now or at the end of the period', () => {
   });
 });
 
-describe('U6: states', () => {
+describe('states', () => {
   const state: ChangeableState = {
     subscriptionId: 'sub_1',
     status: 'active',
@@ -139,11 +145,11 @@ describe('U6: states', () => {
     ['active', true, 'trial'],
     ['incomplete', false, 'incomplete'],
   ] as const)('%s, in a trial %p: %s', (status, inTrial, mode) => {
-    expect(modeOf({ ...state, status, inTrial })).toBe(mode);
+    expect(changeMode({ ...state, status, inTrial })).toBe(mode);
   });
 
   it.each(['init', 'pending', 'processing', 'cancelled', 'expired', 'failed'] as const)('%s: refused', status => {
-    expect(refusalOf(() => modeOf({ ...state, status })).slug).toBe('subscription_wrong_state');
+    expect(refusalOf(() => changeMode({ ...state, status })).slug).toBe('subscription_wrong_state');
   });
 
   it('refuses a deferred change of a subscription that ends with its period', () => {
@@ -154,7 +160,7 @@ describe('U6: states', () => {
   });
 });
 
-describe('U4: a quote that holds', () => {
+describe('a quote that holds', () => {
   const period = { start: 100_000, end: 200_000, changed: 0 };
 
   it('is of now unless it is given, and at most an hour old', () => {

@@ -1,13 +1,13 @@
 import { createFrom } from '@recur/contracts';
-import { soldIn } from '../../../src/invoices/crediting/creditable-lines.js';
-import { type Bill, promoOf, type SoldLine } from '../../../src/invoices/domain/items.js';
-import { type Composed, composedOf, documentOf } from '../../../src/invoices/issuing/calculate.js';
+import { creditableIn } from '../../../src/invoices/crediting/creditable-lines.js';
+import { type CreditableLine, creditedPromo, type InvoiceInput } from '../../../src/invoices/domain/items.js';
+import { type CalculatedInvoice, calculatedFrom, invoiceStateOf } from '../../../src/invoices/issuing/calculate.js';
 import type { InvoiceState } from '../../../src/invoices/state.js';
 import type { LineRow } from '../../../src/invoices/tables.js';
 import { discountsCycle } from '../../../src/pricing/discount.js';
-import type { Stretch } from '../../../src/pricing/proration.js';
+import type { ServicePeriod } from '../../../src/pricing/proration.js';
 import type { PeriodRow } from '../../../src/subscriptions/domain/periods.js';
-import type { TaxFacts } from '../../../src/tax/decide.js';
+import type { TaxContext } from '../../../src/tax/decide.js';
 import type { History } from './history.js';
 import { taxOf } from './terms.js';
 
@@ -16,9 +16,9 @@ export interface Made {
   at: number;
   /** Paid, or cancelled unpaid. */
   state: 'open' | 'paid' | 'void';
-  composed: Composed;
+  calculated: CalculatedInvoice;
   document: InvoiceState;
-  preview: Composed;
+  preview: CalculatedInvoice;
   /** Its lines as they were made. */
   lines: readonly LineRow[];
 }
@@ -27,7 +27,7 @@ export interface Made {
 export class Books {
   readonly made: Made[] = [];
   private promo: bigint;
-  private readonly tax: TaxFacts;
+  private readonly tax: TaxContext;
 
   constructor(private readonly history: History) {
     this.promo = history.promo?.balance ?? 0n;
@@ -39,50 +39,50 @@ export class Books {
   }
 
   /** Makes the document of a bill; `preview` is what was previewed of it. */
-  make(bill: Bill, now: number, preview?: Composed): Made {
-    const composed = this.compose(bill);
+  make(bill: InvoiceInput, now: number, preview?: CalculatedInvoice): Made {
+    const calculated = this.compose(bill);
     const invoiceId = `in_${this.made.length + 1}`;
     const context = { merchantId: 15, id: this.made.length + 1, invoiceId, createFrom: createFrom.api, now: now };
-    const document = documentOf(composed, context);
+    const document = invoiceStateOf(calculated, context);
     const made: Made = {
       at: now,
       state: 'open',
-      composed,
+      calculated,
       document,
-      preview: preview ?? composed,
+      preview: preview ?? calculated,
       lines: document.lines.map(line => ({ ...line })),
     };
     this.made.push(made);
-    this.promo += -composed.composition.promoCredits;
+    this.promo += -calculated.composition.promoCredits;
     for (const line of document.lines) {
       const source = line.sourceLineId && this.line(line.sourceLineId);
       if (!source) continue;
       source.creditedNet -= line.amountExcludingTax;
-      this.promo += promoOf(line);
+      this.promo += creditedPromo(line);
     }
     return made;
   }
 
   /** Takes back what a document that ended unpaid had taken and given. */
-  giveBack({ composed, document }: Made): void {
-    this.promo += composed.composition.promoCredits;
+  giveBack({ calculated, document }: Made): void {
+    this.promo += calculated.composition.promoCredits;
     for (const line of document.lines) {
       const source = line.sourceLineId && this.line(line.sourceLineId);
       if (!source) continue;
       source.creditedNet += line.amountExcludingTax;
-      this.promo -= promoOf(line);
+      this.promo -= creditedPromo(line);
     }
   }
 
-  compose(bill: Bill): Composed {
+  compose(bill: InvoiceInput): CalculatedInvoice {
     const { promo } = this.history;
     const asked = promo && (bill.promo?.apply ?? bill.reason !== 'last');
     const facts = { tax: this.tax, products: new Map(), gateway: undefined, refused: undefined };
     const terms = promo && { balance: this.promo, exchangeRate: promo.rate, decimals: 2 };
-    return composedOf(bill, { ...facts, discount: this.granted(bill), promo: asked ? terms : undefined });
+    return calculatedFrom(bill, { ...facts, discount: this.granted(bill), promo: asked ? terms : undefined });
   }
 
-  private granted({ discount }: Bill): Composed['discount'] {
+  private granted({ discount }: InvoiceInput): CalculatedInvoice['discount'] {
     const { code } = this.history;
     if (!discount || !code) return undefined;
     const granted = { code: 'C', terms: code.terms, discountId: 1, recurring: code.recurring };
@@ -96,15 +96,17 @@ export class Books {
   }
 
   /** Lines of paid documents that sell time after a moment. */
-  sold(from: number): SoldLine[] {
-    return this.made.flatMap(({ state, document }) => (state === 'paid' ? soldIn(document, document.lines, from) : []));
+  sold(from: number): CreditableLine[] {
+    return this.made.flatMap(({ state, document }) =>
+      state === 'paid' ? creditableIn(document, document.lines, from) : [],
+    );
   }
 
   private line(lineId: string) {
     return this.made.flatMap(({ document }) => document.lines).find(line => line.lineId === lineId);
   }
 
-  endLines(ended: readonly SoldLine[], at: number): void {
+  endLines(ended: readonly CreditableLine[], at: number): void {
     for (const { lineId } of ended) {
       const line = this.line(lineId);
       if (line) line.endAt = Math.max(at, line.startAt);
@@ -112,13 +114,13 @@ export class Books {
   }
 
   /** Lines that bill a next period. */
-  linesOf({ state, invoiceId, startAt }: PeriodRow): SoldLine[] {
+  linesOf({ state, invoiceId, startAt }: PeriodRow): CreditableLine[] {
     const document = this.of(invoiceId)?.document;
-    return state === 'paid' || !document ? this.sold(startAt) : soldIn(document, document.lines, startAt);
+    return state === 'paid' || !document ? this.sold(startAt) : creditableIn(document, document.lines, startAt);
   }
 
   /** Moves the time that lines sell. */
-  moveLines(from: Stretch, to: Stretch): void {
+  moveLines(from: ServicePeriod, to: ServicePeriod): void {
     for (const line of this.made.flatMap(({ state, document }) => (state === 'paid' ? document.lines : []))) {
       if (line.startAt === from.start && line.endAt === from.end)
         Object.assign(line, { startAt: to.start, endAt: to.end });

@@ -1,15 +1,12 @@
-import type { BillDiscount, SoldLine } from '../../../src/invoices/domain/items.js';
+import type { CreditableLine, InvoiceDiscount } from '../../../src/invoices/domain/items.js';
 import { discountOfChanges, type ItemChange } from '../../../src/pricing/discount.js';
+import { changeTerms, type Update, updateTo, withChange } from '../../../src/subscriptions/domain/apply-change.js';
 import {
-  type BilledChangeLines,
+  type BillableChange,
   billedPeriods,
-  linesNow,
-  termsOf,
-  type Update,
-  updated,
-  updateTo,
-} from '../../../src/subscriptions/domain/apply-change.js';
-import { type ChangePlan, planChange } from '../../../src/subscriptions/domain/changes.js';
+  itemsOfImmediateChange,
+} from '../../../src/subscriptions/domain/change-items.js';
+import { type ChangeDecision, decideChange, type RequestedEffect } from '../../../src/subscriptions/domain/changes.js';
 import { isLivePeriod, type PeriodRow } from '../../../src/subscriptions/domain/periods.js';
 import type { Subscription } from '../../../src/subscriptions/domain/subscription.js';
 import type { Code, History, Wish } from './history.js';
@@ -17,17 +14,17 @@ import { choiceOf } from './terms.js';
 
 /** A change as the rules of the service quote it. */
 export interface Quote {
-  plan: ChangePlan;
+  plan: ChangeDecision;
   update: Update;
   after: Subscription;
-  lines: BilledChangeLines;
+  lines: BillableChange;
 }
 
-const nothing: BilledChangeLines = {
+const nothing: BillableChange = {
   items: [],
   ended: [],
-  touched: [],
-  shares: [],
+  changedKeys: [],
+  discountBases: [],
   carriesDiscount: false,
   newPeriod: undefined,
 };
@@ -35,9 +32,14 @@ const nothing: BilledChangeLines = {
 /** Quotes a change at a time; undefined for one that changes nothing by the rules of the price. */
 export function quoteOf(
   history: History,
-  { sub, rows, sold, at }: { sub: Subscription; rows: readonly PeriodRow[]; sold: readonly SoldLine[]; at: number },
+  {
+    sub,
+    rows,
+    sold,
+    at,
+  }: { sub: Subscription; rows: readonly PeriodRow[]; sold: readonly CreditableLine[]; at: number },
   wish: Wish,
-  requested: 0 | 1 | 2,
+  requested: RequestedEffect,
 ): Quote | undefined {
   const periods = rows.filter(row => isLivePeriod(row) && row.endAt > at).toSorted((a, b) => a.startAt - b.startAt);
   const [current] = periods;
@@ -45,17 +47,22 @@ export function quoteOf(
   const choice = choiceOf(history, wish);
   const paidAhead = !paidActive && billedPeriods(periods).length > 0;
   const context = { requested, paidActive, paidAhead, downgradeEffectImmediately: false, upgradeProration: true };
-  const plan = planChange(
-    termsOf(sub),
-    termsOf(updated(sub, updateTo(sub, choice, { direction: 'upgrade', at }))),
+  const plan = decideChange(
+    changeTerms(sub),
+    changeTerms(withChange(sub, updateTo(sub, choice, { direction: 'upgrade', at }))),
     context,
   );
   // an equal change bills nothing and leaves lines at other prices: tested by itself
-  if (plan.direction === 'equal' && requested === 0) return undefined;
+  if (plan.direction === 'equal' && requested === 'byRules') return undefined;
   const update = updateTo(sub, choice, { direction: plan.direction, at });
-  const after = updated(sub, update);
+  const after = withChange(sub, update);
   const isBilled = plan.effect === 'now' && plan.billed;
-  return { plan, update, after, lines: isBilled ? linesNow({ sub, after, sold }, plan, at, periods) : nothing };
+  return {
+    plan,
+    update,
+    after,
+    lines: isBilled ? itemsOfImmediateChange({ sub, after, sold }, plan, at, periods) : nothing,
+  };
 }
 
 /** The recurring discount on the charge lines of a change, where the lines in force carry it. */
@@ -64,7 +71,7 @@ export function boundTerms(
   { discount }: Subscription,
   carriesDiscount: boolean,
   shares: readonly ItemChange[],
-): BillDiscount | undefined {
+): InvoiceDiscount | undefined {
   if (!code || !discount?.recurring || !carriesDiscount) return undefined;
   return { is: 'terms', code: 'C', terms: discountOfChanges(code.terms, shares) };
 }

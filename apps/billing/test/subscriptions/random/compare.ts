@@ -1,4 +1,4 @@
-import type { Composed } from '../../../src/invoices/issuing/calculate.js';
+import type { CalculatedInvoice } from '../../../src/invoices/issuing/calculate.js';
 import { gapIn } from '../../../src/subscriptions/domain/periods.js';
 import type { Made } from './books.js';
 import type { History } from './history.js';
@@ -24,7 +24,11 @@ export const seen = {
 const items: Readonly<Record<string, number>> = { plan: 0, 'addon:20': 1, 'addon:21': 2, [`usage:${METRIC}`]: USAGE };
 
 /** A document to the line, as text: everything that a bill states, and every amount. */
-const shown = ({ bill: { moment: _, snapshot: _snapshot, mainPlan, ...bill }, composition, rates }: Composed): string =>
+const shown = ({
+  input: { moment: _, snapshot: _snapshot, mainPlan, ...bill },
+  composition,
+  rates,
+}: CalculatedInvoice): string =>
   JSON.stringify({ bill, mainPlan: mainPlan.id, composition, rates }, (key, value) => {
     if (key === 'plan') return value?.id;
     return typeof value === 'bigint' ? `${value}n` : value;
@@ -53,10 +57,10 @@ export function check(history: History): void {
   const { books, rows } = lived(history);
   const gap = gapIn(rows);
   if (gap) throw new Error(`periods do not tile: ${gap}`);
-  for (const { composed, preview } of books.made) {
-    if (preview === composed) continue;
+  for (const { calculated, preview } of books.made) {
+    if (preview === calculated) continue;
     seen.previewed++;
-    if (shown(preview) !== shown(composed)) throw new Error(`previewed ${shown(preview)}, made ${shown(composed)}`);
+    if (shown(preview) !== shown(calculated)) throw new Error(`previewed ${shown(preview)}, made ${shown(calculated)}`);
   }
   const { expected } = new Oracle(history).sales;
   const [is, ought] = [books.made.map(madeLines), expected.map(expectedLines)];

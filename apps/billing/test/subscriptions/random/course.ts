@@ -1,13 +1,13 @@
-import type { Bill } from '../../../src/invoices/domain/items.js';
-import { type Composed } from '../../../src/invoices/issuing/calculate.js';
+import type { InvoiceInput } from '../../../src/invoices/domain/items.js';
+import { type CalculatedInvoice } from '../../../src/invoices/issuing/calculate.js';
 import { sellsUsage } from '../../../src/subscriptions/arrears.js';
-import { nextBillOf } from '../../../src/subscriptions/change/next-bill.js';
+import { upcomingInvoiceOf } from '../../../src/subscriptions/change/upcoming-invoice.js';
 import { type Update } from '../../../src/subscriptions/domain/apply-change.js';
-import { cycleBill, firstBill } from '../../../src/subscriptions/domain/bill.js';
+import { firstInput, renewalInput } from '../../../src/subscriptions/domain/invoice-input.js';
 import { type Period, type PeriodRow } from '../../../src/subscriptions/domain/periods.js';
-import { nextStep, periodOf, stateOf } from '../../../src/subscriptions/domain/renewal.js';
+import { nextStep, periodOf, renewalState } from '../../../src/subscriptions/domain/renewal.js';
 import { advanced, type Subscription } from '../../../src/subscriptions/domain/subscription.js';
-import { leadOf, makeTime } from '../../../src/subscriptions/schedule.js';
+import { invoiceTimeOf, leadOf } from '../../../src/subscriptions/schedule.js';
 import { Books, type Made } from './books.js';
 import type { History } from './history.js';
 import { Meter } from './meter.js';
@@ -30,7 +30,7 @@ export abstract class Course {
   sub: Subscription;
   protected update: Waiting | undefined;
   /** Composes what the next invoice would be, in the state that holds since. */
-  protected next: (() => Composed) | undefined;
+  protected next: (() => CalculatedInvoice) | undefined;
 
   constructor(protected readonly history: History) {
     this.now = history.start;
@@ -48,9 +48,9 @@ export abstract class Course {
   protected create(period: Period): void {
     const { code } = this.history;
     const terms = { ...(code && { discount: { is: 'code', code: 'C', operation: 'create' } as const }) };
-    const bill = firstBill(this.sub, period, { ...terms, promo: { cap: 0, apply: true } }, this.now);
+    const bill = firstInput(this.sub, period, { ...terms, promo: { cap: 0, apply: true } }, this.now);
     const made = bill.items.length > 0 ? this.books.make(bill, this.now) : undefined;
-    const isUsed = code && (made?.composed.composition.amounts.discountAmount ?? 0n) > 0n;
+    const isUsed = code && (made?.calculated.composition.amounts.discountAmount ?? 0n) > 0n;
     const waits = code && !code.recurring && !isUsed;
     const bound = { ...boundCode, recurring: code?.recurring ?? false, waitingUseId: waits ? 1 : 0 };
     this.sub = { ...this.sub, discount: code && (code.recurring || waits) ? bound : null };
@@ -61,7 +61,7 @@ export abstract class Course {
 
   /** The draft of the current period: nothing is changed while it waits for usage. */
   protected get draft(): PeriodRow | undefined {
-    const { current } = stateOf(this.sub, this.rows);
+    const { current } = renewalState(this.sub, this.rows);
     return current?.finishAt ? current : undefined;
   }
 
@@ -77,26 +77,26 @@ export abstract class Course {
 
   // the cycle
 
-  protected get ahead(): PeriodRow | undefined {
-    return stateOf(this.sub, this.rows).ahead;
+  protected get upcoming(): PeriodRow | undefined {
+    return renewalState(this.sub, this.rows).upcoming;
   }
 
   /** Makes every step of the cycle up to a time, and charges each invoice at its time. */
   protected liveTo(time: number): void {
     for (;;) {
-      const state = stateOf(this.sub, this.rows);
+      const state = renewalState(this.sub, this.rows);
       const retryIntervalSeconds = this.history.retryHours * HOUR;
       const due = nextStep(state, { leadSeconds: leadOf(this.sub), retryIntervalSeconds });
-      const { ahead } = state;
+      const { upcoming } = state;
       const chargedAt =
-        ahead?.state === 'open' && !ahead.finishAt ? Math.max(this.now, ahead.startAt - chargeLead) : Infinity;
+        upcoming?.state === 'open' && !upcoming.finishAt ? Math.max(this.now, upcoming.startAt - chargeLead) : Infinity;
       const at = Math.min(due?.at ?? Infinity, chargedAt);
       if (at > time) break;
       this.now = Math.max(this.now, at);
-      if (ahead && chargedAt <= at) this.charge(ahead);
-      else if (due?.step === 'make') this.renew();
-      else if (due?.step === 'enter') this.enter();
-      else if (due?.step === 'finish') this.finish();
+      if (upcoming && chargedAt <= at) this.charge(upcoming);
+      else if (due?.step === 'invoice') this.renew();
+      else if (due?.step === 'advance') this.enter();
+      else if (due?.step === 'billUsage') this.finish();
       else throw new Error(`the cycle wants to ${due?.step}`);
       this.preview();
     }
@@ -108,14 +108,14 @@ export abstract class Course {
     this.next = () => {
       const usage = meter.items(draft?.startAt ?? sub.currentPeriodEnd, rows);
       const bill = draft
-        ? cycleBill(sub, periodOf(sub, draft), usage, draft.finishAt)
-        : nextBillOf(sub, update, Math.max(now, makeTime(sub)), { usage }).bill;
+        ? renewalInput(sub, periodOf(sub, draft), usage, draft.finishAt)
+        : upcomingInvoiceOf(sub, update, Math.max(now, invoiceTimeOf(sub)), { usage }).input;
       return this.books.compose(bill);
     };
   }
 
   protected renew(): void {
-    const { bill, period } = nextBillOf(this.sub, this.update, this.now);
+    const { input: bill, period } = upcomingInvoiceOf(this.sub, this.update, this.now);
     if (sellsUsage(this.sub.planSnapshot)) {
       this.addRow(period, '', 'open', Math.min(period.start + HOUR, period.end));
     } else if (bill.items.length === 0) this.addRow(period, '', 'paid');
@@ -129,17 +129,17 @@ export abstract class Course {
   protected finish(): void {
     const { draft, sub } = this;
     if (!draft) return;
-    const bill = cycleBill(sub, periodOf(sub, draft), this.meter.items(draft.startAt, this.rows), this.now);
+    const bill = renewalInput(sub, periodOf(sub, draft), this.meter.items(draft.startAt, this.rows), this.now);
     const made = bill.items.length > 0 ? this.invoice(bill) : undefined;
     if (made) made.state = 'paid';
     this.meter.billed(draft.startAt);
     this.periods.replace(draft, { state: 'paid', finishAt: 0, invoiceId: made?.document.invoiceId ?? '' });
   }
 
-  protected invoice(bill: Bill): Made {
+  protected invoice(bill: InvoiceInput): Made {
     const made = this.books.make(bill, this.now, this.next?.());
     const { discount } = this.sub;
-    const isUsed = discount && !discount.recurring && made.composed.composition.amounts.discountAmount > 0n;
+    const isUsed = discount && !discount.recurring && made.calculated.composition.amounts.discountAmount > 0n;
     this.sub = { ...this.sub, ...(isUsed && { discount: null }) };
     if (made.document.totalAmount <= 0n) made.state = 'paid';
     return made;
@@ -152,9 +152,9 @@ export abstract class Course {
   }
 
   protected enter(): void {
-    const { ahead } = this;
+    const { upcoming } = this;
     if (this.update) this.carryOut(this.update);
-    else if (ahead) this.sub = advanced(this.sub, periodOf(this.sub, ahead));
+    else if (upcoming) this.sub = advanced(this.sub, periodOf(this.sub, upcoming));
   }
 
   protected addRow(period: Period, invoiceId: string, state: PeriodRow['state'], finishAt = 0): void {
@@ -163,10 +163,10 @@ export abstract class Course {
 
   /** The open invoice of the next period is cancelled, to be made again. */
   protected withdrawNext(): void {
-    const { ahead } = this;
-    if (ahead?.state !== 'open') return;
-    this.periods.replace(ahead, { ...ahead, state: 'void' });
-    const made = this.books.of(ahead.invoiceId);
+    const { upcoming } = this;
+    if (upcoming?.state !== 'open') return;
+    this.periods.replace(upcoming, { ...upcoming, state: 'void' });
+    const made = this.books.of(upcoming.invoiceId);
     if (!made) return;
     made.state = 'void';
     this.books.giveBack(made);

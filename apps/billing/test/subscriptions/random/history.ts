@@ -1,5 +1,6 @@
 import type { Interval } from '@recur/kernel';
 import fc from 'fast-check';
+import type { RequestedEffect } from '../../../src/subscriptions/domain/changes.js';
 
 /** The choice of a subscription: a plan by its place in `plans`, and quantities of the two add-ons (0: without). */
 export interface Wish {
@@ -12,7 +13,7 @@ export interface Wish {
 export type Step =
   /** Lives on to the end of the period, which is renewed. */
   | { do: 'renew' }
-  | { do: 'change'; part: number; wish: Wish; effect: 0 | 1 | 2; paid: boolean }
+  | { do: 'change'; part: number; wish: Wish; effect: RequestedEffect; paid: boolean }
   | { do: 'extend'; part: number; hours: number }
   | { do: 'dueDay'; part: number; day: number }
   | { do: 'use'; part: number; units: number };
@@ -101,7 +102,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       part,
       wish,
       paid: fc.integer({ min: 0, max: 5 }).map(n => n > 0),
-      effect: fc.constantFrom(0 as const, 1 as const, 2 as const),
+      effect: fc.constantFrom('byRules' as const, 'now' as const, 'periodEnd' as const),
     }),
   },
   {

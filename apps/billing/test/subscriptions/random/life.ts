@@ -1,17 +1,17 @@
 import { dueDayOf, dueSeries } from '@recur/kernel';
-import { repriced } from '../../../src/subscriptions/arrears.js';
+import { repricedMetrics } from '../../../src/subscriptions/arrears.js';
 import { countedAfter, extended, movedAfter } from '../../../src/subscriptions/course/trial-time.js';
 import {
-  changeBill,
-  deferred,
   freeSecondsFrom,
-  linesAnew,
-  restarted,
-  sells,
-  updated,
+  sellsItems,
+  withChange,
+  withDeferredChange,
+  withNewPeriod,
 } from '../../../src/subscriptions/domain/apply-change.js';
-import { lastBill, lastLines } from '../../../src/subscriptions/domain/bill.js';
+import { itemsOfDeferredChange } from '../../../src/subscriptions/domain/change-items.js';
+import { changeInput, finalInput } from '../../../src/subscriptions/domain/invoice-input.js';
 import { intervalOf } from '../../../src/subscriptions/domain/items.js';
+import { finalItems } from '../../../src/subscriptions/domain/items-to-bill.js';
 import { type PeriodRow, sellsPlan } from '../../../src/subscriptions/domain/periods.js';
 import { isInTrial, planOf } from '../../../src/subscriptions/domain/subscription.js';
 import { boundTerms, quoteOf } from './changing.js';
@@ -45,27 +45,31 @@ export class Life extends Course {
 
   /** The deferred change: an invoice that was made for what was sold before is replaced, or credited and charged anew. */
   protected carryOut(update: Waiting): void {
-    const { ahead, sub } = this;
-    const after = { ...deferred(sub, update), discount: sub.discount };
+    const { upcoming, sub } = this;
+    const after = { ...withDeferredChange(sub, update), discount: sub.discount };
     this.update = undefined;
     this.sub = after;
     this.meter.reprice(sub.currentPeriodEnd, after);
-    if (!ahead || ahead.finishAt > 0 || !sellsPlan(ahead) || sells(after, this.books.linesOf(ahead))) return;
-    const { newPeriod, ...lines } = linesAnew({ sub, after, sold: this.books.sold(ahead.startAt) }, ahead);
-    const discount = boundTerms(this.history.code, sub, lines.carriesDiscount, lines.shares);
-    const end = newPeriod?.end ?? ahead.endAt;
-    const bill = changeBill(after, {
+    if (!upcoming || upcoming.finishAt > 0 || !sellsPlan(upcoming) || sellsItems(after, this.books.linesOf(upcoming)))
+      return;
+    const { newPeriod, ...lines } = itemsOfDeferredChange(
+      { sub, after, sold: this.books.sold(upcoming.startAt) },
+      upcoming,
+    );
+    const discount = boundTerms(this.history.code, sub, lines.carriesDiscount, lines.discountBases);
+    const end = newPeriod?.end ?? upcoming.endAt;
+    const bill = changeInput(after, {
       direction: 'downgrade',
-      at: ahead.startAt,
+      at: upcoming.startAt,
       periodEnd: end,
       items: lines.items,
       discount,
       promo: { cap: 0, apply: false },
     });
     this.books.make(bill, this.now).state = 'paid';
-    this.books.endLines(lines.ended, ahead.startAt);
+    this.books.endLines(lines.ended, upcoming.startAt);
     if (!newPeriod) return;
-    this.periods.replace(ahead, { ...ahead, state: 'void' });
+    this.periods.replace(upcoming, { ...upcoming, state: 'void' });
     this.addRow({ kind: 'cycle', ...newPeriod }, this.books.made.at(-1)?.document.invoiceId ?? '', 'paid');
   }
 
@@ -81,11 +85,11 @@ export class Life extends Course {
       return;
     }
     const { newPeriod, ...lines } = quote.lines;
-    const isBilled = !this.isFree(at) && (newPeriod || repriced(this.sub, quote.after).has(METRIC));
+    const isBilled = !this.isFree(at) && (newPeriod || repricedMetrics(this.sub, quote.after).has(METRIC));
     const used = isBilled ? this.meter.items(at, this.rows) : [];
     if (lines.items.length > 0) {
-      const discount = boundTerms(this.history.code, this.sub, lines.carriesDiscount, lines.shares);
-      const bill = changeBill(quote.after, {
+      const discount = boundTerms(this.history.code, this.sub, lines.carriesDiscount, lines.discountBases);
+      const bill = changeInput(quote.after, {
         direction: quote.plan.direction,
         at: this.now,
         periodEnd: newPeriod?.end ?? this.sub.currentPeriodEnd,
@@ -104,7 +108,7 @@ export class Life extends Course {
     }
     this.withdrawNext();
     if (isBilled) this.meter.billed(at);
-    this.sub = updated(this.sub, quote.update);
+    this.sub = withChange(this.sub, quote.update);
     this.meter.reprice(at, this.sub);
     if (!newPeriod) return;
     const free = freeSecondsFrom(this.rows, newPeriod.start);
@@ -113,14 +117,14 @@ export class Life extends Course {
         row.startAt < newPeriod.start ? { ...row, endAt: newPeriod.start } : { ...row, state: 'void' as const };
       this.periods.replace(row, cut);
     }
-    this.sub = restarted(this.sub, newPeriod, free);
+    this.sub = withNewPeriod(this.sub, newPeriod, free);
     this.addRow({ kind: 'cycle', ...newPeriod }, this.books.made.at(-1)?.document.invoiceId ?? '', 'paid');
     if (free > 0) this.addRow({ kind: 'free', start: newPeriod.end, end: newPeriod.end + free }, '', 'paid');
   }
 
   /** True if the next period is paid as the deferred change sells it. */
   private isPrepaid(): boolean {
-    return this.update !== undefined && this.ahead?.state === 'paid' && this.isForChange(this.ahead);
+    return this.update !== undefined && this.upcoming?.state === 'paid' && this.isForChange(this.upcoming);
   }
 
   private isFree = (time: number): boolean =>
@@ -129,28 +133,29 @@ export class Life extends Course {
         state !== 'void' && (kind === 'trial' || kind === 'free') && startAt <= time && time < endAt,
     );
 
-  private isForChange = (next: PeriodRow): boolean => sellsPlan(next) && !sells(this.sub, this.books.linesOf(next));
+  private isForChange = (next: PeriodRow): boolean =>
+    sellsPlan(next) && !sellsItems(this.sub, this.books.linesOf(next));
 
   /** Another change takes the place of the deferred one: an open invoice that was made for it is withdrawn. */
   private dropUpdate(): void {
-    if (this.update && this.ahead?.state === 'open' && this.isForChange(this.ahead)) this.withdrawNext();
+    if (this.update && this.upcoming?.state === 'open' && this.isForChange(this.upcoming)) this.withdrawNext();
     this.update = undefined;
   }
 
   private extend(hours: number): void {
-    const { ahead } = this;
+    const { upcoming } = this;
     const isPrepaid = this.isPrepaid();
     const { sub, free } = extended(this.sub, hours, this.now);
     const before = this.sub;
     this.sub = sub;
     if (!free) return;
-    if (ahead?.kind === 'free') this.periods.replace(ahead, { ...ahead, state: 'void' });
-    else if (ahead?.state === 'paid') {
-      const moved = movedAfter(isPrepaid && this.update ? deferred(sub, this.update) : sub, ahead);
-      this.periods.replace(ahead, moved);
+    if (upcoming?.kind === 'free') this.periods.replace(upcoming, { ...upcoming, state: 'void' });
+    else if (upcoming?.state === 'paid') {
+      const moved = movedAfter(isPrepaid && this.update ? withDeferredChange(sub, this.update) : sub, upcoming);
+      this.periods.replace(upcoming, moved);
       this.sub = countedAfter(this.sub, moved);
-      const stretch = (row: PeriodRow) => ({ start: row.startAt, end: row.endAt });
-      this.books.moveLines(stretch(ahead), stretch(moved));
+      const period = (row: PeriodRow) => ({ start: row.startAt, end: row.endAt });
+      this.books.moveLines(period(upcoming), period(moved));
     } else {
       this.sub = before;
       this.withdrawNext();
@@ -160,13 +165,13 @@ export class Life extends Course {
   }
 
   private changeDueDay(day: number): void {
-    const { sub, ahead } = this;
+    const { sub, upcoming } = this;
     const interval = intervalOf(planOf(sub));
     if (isInTrial(sub, this.now) || interval.unit === 'day') return;
     const dueDay = interval.unit === 'week' ? (day % 7) + 1 : day;
     if (dueDayOf(sub.anchor, interval, sub.timeZone) === dueDay) return;
-    if (ahead?.state === 'open') this.withdrawNext();
-    const from = ahead?.state === 'paid' ? ahead.endAt : sub.currentPeriodEnd;
+    if (upcoming?.state === 'open') this.withdrawNext();
+    const from = upcoming?.state === 'paid' ? upcoming.endAt : sub.currentPeriodEnd;
     const { anchor, k: periodNo } = dueSeries(from, sub.anchor, dueDay, interval, sub.timeZone);
     this.sub = { ...this.sub, anchor, periodNo };
   }
@@ -180,8 +185,8 @@ export class Life extends Course {
     const { now: at, rows } = this;
     const { currentPeriodEnd: periodEnd } = this.sub;
     const usage = this.meter.items(Math.min(at + 1, periodEnd), rows);
-    const { items, ended } = lastLines({ at, periodEnd, prorate, invoiceNow, usage, sold: this.books.sold(at) });
-    if (items.length > 0) this.books.make(lastBill(this.sub, items, at, 'last'), at).state = 'paid';
+    const { items, ended } = finalItems({ at, periodEnd, prorate, invoiceNow, usage, sold: this.books.sold(at) });
+    if (items.length > 0) this.books.make(finalInput(this.sub, items, at, 'last'), at).state = 'paid';
     this.books.endLines(ended, at);
   }
 }

@@ -1,9 +1,9 @@
 import { emptyOf, MetricPlanCharge } from '@recur/contracts';
-import type { BillItem } from '../../../src/invoices/domain/items.js';
+import type { InvoiceItem } from '../../../src/invoices/domain/items.js';
 import { samePrice, usagePrice } from '../../../src/pricing/usage.js';
 import type { PeriodRow } from '../../../src/subscriptions/domain/periods.js';
 import { planOf, type Subscription } from '../../../src/subscriptions/domain/subscription.js';
-import { dueOf } from '../../../src/usage/domain/billing.js';
+import { dueUsage } from '../../../src/usage/domain/billing.js';
 import type { History } from './history.js';
 
 export const METRIC = 5;
@@ -47,7 +47,7 @@ export class Meter {
   }
 
   /** Lines of the usage up to a time: one for each stretch with the same price, none for free time. */
-  items(until: number, rows: readonly PeriodRow[]): BillItem[] {
+  items(until: number, rows: readonly PeriodRow[]): InvoiceItem[] {
     const { since } = this;
     if (this.used.length === 0) return [];
     const free = rows.filter(({ kind, state }) => state !== 'void' && (kind === 'trial' || kind === 'free'));
@@ -64,7 +64,7 @@ export class Meter {
     });
   }
 
-  private item(start: number, end: number): BillItem[] {
+  private item(start: number, end: number): InvoiceItem[] {
     const value = this.used.reduce((sum, { at, units }) => (at >= start && at < end ? sum + units : sum), 0n);
     const sub = this.terms.findLast(({ from }) => from <= start)?.sub;
     const price = sub && priceIn(sub);
@@ -77,7 +77,7 @@ export class Meter {
       billedValue: 0n,
       billedAmount: 0n,
     };
-    const { amount } = dueOf(counter, value, price, { aggregation: 'sum', kind: 'chargeMetered' });
+    const { amount } = dueUsage(counter, value, price, { aggregation: 'sum', kind: 'chargeMetered' });
     const plan = planOf(sub);
     return [
       {
@@ -89,7 +89,7 @@ export class Meter {
         description: '',
         unitAmount: amount,
         quantity: 1,
-        stretch: { start, end },
+        period: { start, end },
       },
     ];
   }

@@ -54,7 +54,7 @@ const planted: Planted[] = [
     `${src}/usage.js`,
     {
       ...usage,
-      priceOf: (...[price, used]: Parameters<typeof usage.priceOf>) => usage.priceOf(price, used + 1n),
+      usageAmount: (...[price, used]: Parameters<typeof usage.usageAmount>) => usage.usageAmount(price, used + 1n),
     },
   ],
   [

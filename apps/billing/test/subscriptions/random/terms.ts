@@ -1,10 +1,16 @@
 import { emptyOf, Plan, planType } from '@recur/contracts';
 import type { Interval } from '@recur/kernel';
-import { amountOf, type Choice, itemsFor, snapshotOf, storedItems } from '../../../src/subscriptions/domain/items.js';
+import {
+  type Choice,
+  itemsAmount,
+  itemsFor,
+  snapshotOf,
+  storedItems,
+} from '../../../src/subscriptions/domain/items.js';
 import type { Period } from '../../../src/subscriptions/domain/periods.js';
-import { startOf } from '../../../src/subscriptions/domain/start.js';
+import { subscriptionStart } from '../../../src/subscriptions/domain/start.js';
 import type { Subscription } from '../../../src/subscriptions/domain/subscription.js';
-import type { TaxFacts } from '../../../src/tax/decide.js';
+import type { TaxContext } from '../../../src/tax/decide.js';
 import type { History, Wish } from './history.js';
 import { chargesOf } from './meter.js';
 
@@ -71,7 +77,7 @@ export function begun(history: History): { sub: Subscription; period: Period } {
   const { plan, quantity, currency } = choice;
   const isDaily = plan.intervalUnit === 'day';
   const day = begin.is === 'stub' && !isDaily ? begin.day : 0;
-  const { period, ...began } = startOf({
+  const { period, ...began } = subscriptionStart({
     plan,
     currency,
     start,
@@ -97,12 +103,12 @@ export function begun(history: History): { sub: Subscription; period: Period } {
     previousStatus: 'pending',
     type: 1,
     currency,
-    amount: amountOf(items),
+    amount: itemsAmount(items),
     timeZone: zone,
     ...began,
     currentPeriodStart: period.start,
     currentPeriodEnd: period.end,
-    currentPeriodPaid: 1,
+    unpaidUntil: 0,
     firstPaidTime: start,
     gatewayId: 1,
     paymentMethodId: '',
@@ -135,7 +141,7 @@ export function begun(history: History): { sub: Subscription; period: Period } {
 }
 
 /** A German seller and the buyer of a history. */
-export function taxOf({ buyer, start }: History): TaxFacts {
+export function taxOf({ buyer, start }: History): TaxContext {
   const business = buyer === 'business';
   const countryCode = business ? 'FR' : buyer === 'none' ? '' : buyer;
   const vatNumber = { number: 'FR40303265045', wellFormed: true, answer: { valid: true, checkedAt: start } };

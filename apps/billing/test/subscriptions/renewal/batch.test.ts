@@ -56,13 +56,13 @@ async function renewed(count: number, kind: string): Promise<number> {
   await s.t.rows(`delete from due_work where kind <> 'subscription.next' or merchant_id <> $1`, [merchantId]);
   // by the machine's clock: the runner takes them as one batch
   const [clock] = await s.t.rows('select offset_seconds from clocks where merchant_id = $1', [merchantId]);
-  const ahead = utc(on) - Number(clock?.offset_seconds) - s.s.clock.now();
-  s.s.clock.advance(ahead);
+  const upcoming = utc(on) - Number(clock?.offset_seconds) - s.s.clock.now();
+  s.s.clock.advance(upcoming);
   const query = jest.spyOn(pg.Client.prototype, 'query');
   for (let round = 0; round < 3; round++) await s.t.work.drain();
   const { length } = query.mock.calls;
   query.mockRestore();
-  s.s.clock.advance(-ahead);
+  s.s.clock.advance(-upcoming);
   const made = await s.t.rows(
     `select counter::int as counter from invoices
       where merchant_id = $1 and bill_reason = 'cycle' and status <> 'pending' order by counter`,

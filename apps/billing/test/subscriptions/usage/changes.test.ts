@@ -23,7 +23,7 @@ async function repriced(old: object, then: object, over: object = {}) {
 const graduated = { chargeType: 1, standardAmount: 0, graduatedAmounts: tiers };
 
 describe('a change of plan', () => {
-  it('bills the usage so far at the old price; from then on it counts from zero at the new one (G5)', async () => {
+  it('bills the usage so far at the old price; from then on it counts from zero at the new one', async () => {
     const { metric, userId, id, change, of } = await repriced(graduated, { standardAmount: 8 });
     await s.use(userId, metric, 150);
     await s.to('2026-06-16');
@@ -237,7 +237,7 @@ describe('a change of plan', () => {
   });
 });
 
-it('a change of an incomplete subscription leaves the usage of the period before on the invoice (U6)', async () => {
+it('a change of an incomplete subscription leaves the usage of the period before on the invoice', async () => {
   const { metric, userId, id, change, of } = await repriced({}, {});
   await s.use(userId, metric, 7);
   await s.swap(userId, 'declines_softly');
@@ -260,7 +260,7 @@ it('a change of an incomplete subscription leaves the usage of the period before
   expect((await s.lines(id)).slice(-2)).toEqual(['paid plan 08-01 09-01 2000', `paid ${of} 07-01 08-01 10`]);
 });
 
-describe('a change of an incomplete subscription to another price of usage (G5, U6)', () => {
+describe('a change of an incomplete subscription to another price of usage', () => {
   /** Incomplete since 1 July, with 7 units of June at 10 on its open invoice, and 20 used in July. */
   async function unpaid() {
     const made = await repriced({}, { standardAmount: 8 });
@@ -332,7 +332,7 @@ describe('a change of an incomplete subscription to another price of usage (G5, 
   });
 });
 
-it('an event beyond a limit starts the upgrade that the plan names, and is taken once it took effect (G8)', async () => {
+it('an event beyond a limit starts the upgrade that the plan names, and is taken once it took effect', async () => {
   const metric = s.metric('limitMetered');
   const limits = (metricLimit: number) => ({ metricLimits: [limit(metric.id, metricLimit)] });
   const autoUpgradePlanId = s.plan({ amount: 2000, ...limits(100) });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { emptyOf, MetricPlanCharge, Plan } from '@recur/contracts';
 import { billing } from '../../../src/service.js';
-import { SubscriptionFacts } from '../../../src/usage/subscription-facts.js';
+import { MeteredSubscriptions } from '../../../src/usage/metered-subscriptions.js';
 import { type Shop, shop } from '../../shop.js';
 
 const day = 86_400;
@@ -91,7 +91,7 @@ async function subscribed(subscriptionId: string, over: Record<string, unknown> 
   return { now, first, second, end };
 }
 
-const facts = () => s.t.app.get(SubscriptionFacts);
+const facts = () => s.t.app.get(MeteredSubscriptions);
 const ofUser = () => s.t.db.read(s.t.callerOf(), reader => facts().ofUsers(reader, [70]));
 
 it('a period is whole however often it was changed, and its segments have the terms of their time', async () => {

@@ -36,7 +36,7 @@ const previewed = async ({ id }: Metering) =>
     .slice(1)
     .map(({ description, amountExcludingTax }) => [Number.parseInt(description, 10), amountExcludingTax]);
 
-describe('late usage (G1)', () => {
+describe('late usage', () => {
   it('keeps the price and tier of its period where the next has another; events name the invoice that charges them', async () => {
     const m = await metering(graduated);
     const { id, metric, use } = m;
@@ -97,7 +97,7 @@ describe('late usage (G1)', () => {
   });
 });
 
-describe('arrears (G2)', () => {
+describe('arrears', () => {
   it('without grace are invoiced at the end of the period, which takes no event from then on', async () => {
     await s.configure({ usageGraceTime: 0, lateUsage: 'refuse' });
     const m = await metering();
@@ -127,7 +127,7 @@ describe('arrears (G2)', () => {
   });
 });
 
-it('usage of two invoices that are cancelled one after the other is billed once, with what came between (Z4)', async () => {
+it('usage of two invoices that are cancelled one after the other is billed once, with what came between', async () => {
   const autoChargeConfig = { ...emptyOf(PlanAutoChargeConfig), autoChargeRetryInterval: 6 * 3600 };
   const m = await metering(graduated, { autoChargeConfig });
   await m.use(150);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { written } from '../../../src/tasks/format/formats.js';
+import { encodeSlice } from '../../../src/tasks/format/formats.js';
 import { type Cell, type FileColumn, type Slice, timesIn } from '../../../src/tasks/format/slice.js';
 import { csvRows, filesIn, xlsxRows } from './files.js';
 
@@ -16,7 +16,7 @@ function fileOf(format: Slice['format'], slices: readonly (readonly (readonly Ce
   const parts: Uint8Array[] = [];
   let state = { rows: 0, bytes: 0, crc: 0, rawBytes: 0 };
   for (const [at, rows] of slices.entries()) {
-    const { content, ...next } = written({ format, columns, rows, zone, state, last: at === slices.length - 1 });
+    const { content, ...next } = encodeSlice({ format, columns, rows, zone, state, last: at === slices.length - 1 });
     parts.push(content);
     state = next;
   }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { zipSync } from 'fflate';
-import { written } from '../../../src/tasks/format/formats.js';
+import { encodeSlice } from '../../../src/tasks/format/formats.js';
 import { tableIn } from '../../../src/tasks/format/reading.js';
 
 const table = (text: string) => tableIn(Buffer.from(text));
 
 /** A workbook of rows, as exports write it. */
 const workbook = (header: readonly string[], rows: readonly (string | number)[][]) =>
-  written({
+  encodeSlice({
     format: 'xlsx',
     zone: 'UTC',
     last: true,

@@ -12,7 +12,7 @@ import {
   taskStatus,
 } from '@recur/contracts';
 import { boundary } from '@recur/kernel';
-import { written } from '../../../src/tasks/format/formats.js';
+import { encodeSlice } from '../../../src/tasks/format/formats.js';
 import { ImportRunning } from '../../../src/tasks/imports/running.js';
 import { cardWorld, type World } from '../../subscriptions/world.js';
 import { xlsxRows } from '../exports/files.js';
@@ -190,7 +190,7 @@ describe('a dry run', () => {
     const asked = row();
     const header = Object.keys(asked);
     const state = { rows: 0, bytes: 0, crc: 0, rawBytes: 0 };
-    const { content } = written({
+    const { content } = encodeSlice({
       format: 'xlsx',
       zone: 'UTC',
       last: true,

@@ -2,17 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   type Aggregation,
-  added,
-  carried,
-  type Measured,
+  aggregateAll,
+  carriedTally,
+  type EventValue,
   noTally,
-  removed,
   type Tally,
-  tallied,
+  withEvent,
+  withoutEvent,
 } from '../../../src/usage/domain/aggregation.js';
-import { alertsDue, carryOver, exceeds, limitOf } from '../../../src/usage/domain/billing.js';
-import { boundsAt, type Place, place } from '../../../src/usage/domain/counter.js';
-import type { PlanTerms, UsagePeriod, UsageSubscription } from '../../../src/usage/domain/facts.js';
+import { alertsDue, exceeds, limitOf, unusedLimit } from '../../../src/usage/domain/billing.js';
+import { type AssignedPeriod, assignPeriod, boundsAt } from '../../../src/usage/domain/counter.js';
+import type { PlanTerms, UsagePeriod, UsageSubscription } from '../../../src/usage/domain/subscription.js';
 
 const aggregations: readonly Aggregation[] = ['count', 'countUnique', 'latest', 'max', 'sum'];
 const events = fc.array(
@@ -29,21 +29,22 @@ const events = fc.array(
 /** Counts a stream in its order of arrival, with repeats and deletions, as the tables do: by increments. */
 function counted(
   aggregation: Aggregation,
-  stream: readonly (Measured & { repeats: number; deleted: boolean })[],
+  stream: readonly (EventValue & { repeats: number; deleted: boolean })[],
 ): Tally {
-  const live = new Map<number, Measured>();
+  const live = new Map<number, EventValue>();
   const holders = (uniqueId: string) => [...live.values()].filter(each => each.uniqueId === uniqueId).length;
   let tally = noTally;
   for (const event of stream) {
     for (let turn = 0; turn <= event.repeats; turn++) {
       if (live.has(event.id)) continue;
-      tally = added(aggregation, tally, event, holders(event.uniqueId) === 0);
+      tally = withEvent(aggregation, tally, event, holders(event.uniqueId) === 0);
       live.set(event.id, event);
     }
     if (!event.deleted) continue;
     live.delete(event.id);
     tally =
-      removed(aggregation, tally, event, holders(event.uniqueId) === 0) ?? tallied(aggregation, [...live.values()]);
+      withoutEvent(aggregation, tally, event, holders(event.uniqueId) === 0) ??
+      aggregateAll(aggregation, [...live.values()]);
   }
   return tally;
 }
@@ -58,22 +59,26 @@ describe('aggregation', () => {
           const keys = new Map(stream.map(({ id }) => [id, order.next().value ?? 0]));
           const shuffled = [...stream].sort((a, b) => (keys.get(a.id) ?? 0) - (keys.get(b.id) ?? 0));
           const left = stream.filter(({ deleted }) => !deleted);
-          expect(counted(aggregation, shuffled)).toEqual(tallied(aggregation, left));
+          expect(counted(aggregation, shuffled)).toEqual(aggregateAll(aggregation, left));
         }),
       );
     },
   );
 
-  it('latest is that of the greatest eventTime, ties by id (G3)', () => {
+  it('latest is that of the greatest eventTime, ties by id', () => {
     const of = (id: number, eventTime: number, value: bigint) => ({ id, eventTime, value, uniqueId: '' });
-    expect(tallied('latest', [of(3, 5, 30n), of(1, 9, 10n), of(2, 9, 20n)]).used).toBe(20n);
-    expect(tallied('latest', [of(2, 9, 20n), of(1, 9, 10n)]).used).toBe(20n);
+    expect(aggregateAll('latest', [of(3, 5, 30n), of(1, 9, 10n), of(2, 9, 20n)]).used).toBe(20n);
+    expect(aggregateAll('latest', [of(2, 9, 20n), of(1, 9, 10n)]).used).toBe(20n);
   });
 
-  it('recurring values go on from stretch to stretch (G3)', () => {
+  it('recurring values go on from interval to interval', () => {
     const own = { ...noTally, events: 1n, used: 3n };
-    expect([carried('sum', 5n, own), carried('max', 5n, own), carried('latest', 5n, own)]).toEqual([8n, 5n, 3n]);
-    expect(carried('latest', 5n, noTally)).toBe(5n);
+    expect([carriedTally('sum', 5n, own), carriedTally('max', 5n, own), carriedTally('latest', 5n, own)]).toEqual([
+      8n,
+      5n,
+      3n,
+    ]);
+    expect(carriedTally('latest', 5n, noTally)).toBe(5n);
   });
 });
 
@@ -99,18 +104,18 @@ const period = (start: number, end: number, ...segments: [from: number, terms: P
 });
 
 describe('limits', () => {
-  it('Σ plan limit × quantity + Σ add-on limits × theirs (G3)', () => {
+  it('Σ plan limit × quantity + Σ add-on limits × theirs', () => {
     expect(limitOf(period(0, 10, [0, [limited(100, 3), limited(50, 2, 2)]]), 1, false)).toBe(400n);
   });
 
-  it('1000, used 700: 1300; + 50 by hand; used 900: carryover 450 (G3)', () => {
-    const first = 1000n + carryOver(1000n, 700n);
+  it('1000, used 700: 1300; + 50 by hand; used 900: carryover 450', () => {
+    const first = 1000n + unusedLimit(1000n, 700n);
     expect(first).toBe(1300n);
-    expect(carryOver(first + 50n, 900n)).toBe(450n);
-    expect(carryOver(10n, 12n)).toBe(0n);
+    expect(unusedLimit(first + 50n, 900n)).toBe(450n);
+    expect(unusedLimit(10n, 12n)).toBe(0n);
   });
 
-  it('1000 → 5000 with 40 % left: 2600 with proration, else 5000 at once (G5)', () => {
+  it('1000 → 5000 with 40 % left: 2600 with proration, else 5000 at once', () => {
     const changed = period(0, 1000, [0, [limited(1000)]], [600, [limited(5000)]]);
     expect([limitOf(changed, 1, true), limitOf(changed, 1, false)]).toEqual([2600n, 5000n]);
   });
@@ -119,7 +124,7 @@ describe('limits', () => {
     expect([exceeds(9n, 10n, 10n), exceeds(9n, 11n, 10n), exceeds(15n, 12n, 10n)]).toEqual([false, true, false]);
   });
 
-  it('alerts once at 80 % and once at 100 % (G10)', () => {
+  it('alerts once at 80 % and once at 100 %', () => {
     expect([
       alertsDue(79n, 100n, 0),
       alertsDue(80n, 100n, 0),
@@ -135,7 +140,7 @@ describe('stretches', () => {
   const of = { metricId: 1, kind: 'chargeMetered' } as const;
   const changed = period(0, 1000, [0, [priced(10)]], [400, [priced(10)]], [600, [priced(8)]]);
 
-  it('a charge is cut where its price changes, not where the plan alone does (G5)', () => {
+  it('a charge is cut where its price changes, not where the plan alone does', () => {
     const at = (time: number) => boundsAt({ free: [] }, changed, { ...of, at: time }, []);
     expect([at(0), at(500), at(600)]).toEqual([
       { start: 0, end: 600 },
@@ -144,7 +149,7 @@ describe('stretches', () => {
     ]);
   });
 
-  it('a limit goes on over changes and trial ends (G5, G6)', () => {
+  it('a limit goes on over changes and trial ends', () => {
     expect(
       boundsAt({ free: [{ start: 0, end: 300 }] }, changed, { metricId: 1, kind: 'limitMetered', at: 700 }, []),
     ).toEqual({
@@ -153,7 +158,7 @@ describe('stretches', () => {
     });
   });
 
-  it('charges start anew at the end of the trial (G6)', () => {
+  it('charges start again at the end of the trial', () => {
     const at = (time: number) => boundsAt({ free: [{ start: 0, end: 300 }] }, changed, { ...of, at: time }, []);
     expect([at(299), at(300)]).toEqual([
       { start: 0, end: 300 },
@@ -169,7 +174,7 @@ describe('stretches', () => {
   });
 });
 
-describe('event time (G1)', () => {
+describe('event time', () => {
   const day = 86_400;
   const now = 100 * day;
   const subscription = (over: Partial<UsageSubscription> = {}): UsageSubscription => ({
@@ -188,12 +193,13 @@ describe('event time (G1)', () => {
     ],
     ...over,
   });
-  const placed = (at: number, subscriptions = [subscription()]) => place(subscriptions, { metricId: 1, at, now });
-  const startOf = (found: ReturnType<typeof placed>) => (found as Place).period?.start;
+  const assigned = (at: number, subscriptions = [subscription()]) =>
+    assignPeriod(subscriptions, { metricId: 1, at, now });
+  const startOf = (found: ReturnType<typeof assigned>) => (found as AssignedPeriod).period?.start;
 
   it('decides the period, up to five minutes ahead', () => {
-    expect(startOf(placed(now + 300))).toBe(95 * day);
-    expect(startOf(placed(95 * day - 1))).toBe(80 * day);
+    expect(startOf(assigned(now + 300))).toBe(95 * day);
+    expect(startOf(assigned(95 * day - 1))).toBe(80 * day);
   });
 
   it.each([
@@ -201,28 +207,28 @@ describe('event time (G1)', () => {
     ['before the start', 80 * day - 1],
     ['35 days ago', now - 35 * day - 1],
   ])('is refused when %s', (_, at) => {
-    expect(placed(at)).toMatchObject({ refused: 'time' });
+    expect(assigned(at)).toMatchObject({ refused: 'time' });
   });
 
   it('needs a subscription; one that ended takes events while its last usage is waited for', () => {
-    expect(placed(now, [])).toEqual({ refused: 'no-subscription' });
+    expect(assigned(now, [])).toEqual({ refused: 'no-subscription' });
     const ended = (end: number, takesUntil = end + 3600) => [subscription({ end, takesUntil })];
-    expect(startOf(placed(96 * day, ended(now - 3599)))).toBe(95 * day);
-    expect(placed(now - 10, ended(now - 3599))).toEqual({ refused: 'no-subscription' });
-    expect(placed(96 * day, ended(now - 3600))).toEqual({ refused: 'no-subscription' });
-    expect(placed(96 * day, ended(now - 1, 0))).toEqual({ refused: 'no-subscription' });
+    expect(startOf(assigned(96 * day, ended(now - 3599)))).toBe(95 * day);
+    expect(assigned(now - 10, ended(now - 3599))).toEqual({ refused: 'no-subscription' });
+    expect(assigned(96 * day, ended(now - 3600))).toEqual({ refused: 'no-subscription' });
+    expect(assigned(96 * day, ended(now - 1, 0))).toEqual({ refused: 'no-subscription' });
   });
 
   it('of an invoiced period is late: taken or refused', () => {
-    expect(startOf(placed(90 * day))).toBe(80 * day);
-    expect(placed(90 * day, [subscription({ lateUsage: 'refuse' })])).toEqual({ refused: 'late' });
+    expect(startOf(assigned(90 * day))).toBe(80 * day);
+    expect(assigned(90 * day, [subscription({ lateUsage: 'refuse' })])).toEqual({ refused: 'late' });
   });
 
   it('counts for the subscription whose plan has the metric, else for the newest', () => {
     const bare = { periods: [period(95 * day, 110 * day, [95 * day, []])], start: 95 * day };
     const other = subscription({ ...bare, subscriptionId: 'sub_2' });
-    expect((placed(now, [subscription(), other]) as Place).subscription.subscriptionId).toBe('sub_1');
+    expect((assigned(now, [subscription(), other]) as AssignedPeriod).subscription.subscriptionId).toBe('sub_1');
     const third = subscription({ ...bare, subscriptionId: 'sub_3', start: 96 * day });
-    expect((placed(now, [other, third]) as Place).subscription.subscriptionId).toBe('sub_3');
+    expect((assigned(now, [other, third]) as AssignedPeriod).subscription.subscriptionId).toBe('sub_3');
   });
 });

@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import {
   convertedCharge,
   partOf,
-  priceOf,
+  pricedSteps,
   samePrice,
-  stepsOf,
+  usageAmount,
   usageDerivation,
   usagePrice,
 } from '../../../src/pricing/usage.js';
-import { dueOf } from '../../../src/usage/domain/billing.js';
+import { dueUsage } from '../../../src/usage/domain/billing.js';
 
 const tier = (startValue: number, endValue: number, perAmount: number, flatAmount = 0, perAmountDecimal = '') => ({
   startValue,
@@ -27,23 +27,23 @@ const standard = (standardAmount: number, standardStartValue = 0, standardAmount
     1,
   );
 
-describe('tiers (G4)', () => {
+describe('tiers', () => {
   it.each([0, 1])('1–100 at 10 flat 500, then 5 flat 700, counted from %s: 0 → 0, 100 → 1500, 101 → 2205', first => {
     const price = graduated(tier(first, 100, 10, 500), tier(100 + first, -1, 5, 700));
-    expect([0n, 100n, 101n].map(used => priceOf(price, used))).toEqual([0n, 1500n, 2205n]);
+    expect([0n, 100n, 101n].map(used => usageAmount(price, used))).toEqual([0n, 1500n, 2205n]);
   });
 
   it('a negative value costs nothing, and steps name the units of their tier', () => {
     const price = graduated(tier(0, 100, 10), tier(100, -1, 5));
-    expect(priceOf(price, -5n)).toBe(0n);
-    expect(stepsOf(price, 150n).map(({ step, units, amount }) => [step, units, amount])).toEqual([
+    expect(usageAmount(price, -5n)).toBe(0n);
+    expect(pricedSteps(price, 150n).map(({ step, units, amount }) => [step, units, amount])).toEqual([
       ['1–100', 100n, 1000n],
       ['101–', 50n, 250n],
     ]);
   });
 
   it('a standard price charges what exceeds its start: 130 at 10 above 100: 300', () => {
-    expect([100n, 130n].map(used => priceOf(standard(10, 100), used))).toEqual([0n, 300n]);
+    expect([100n, 130n].map(used => usageAmount(standard(10, 100), used))).toEqual([0n, 300n]);
   });
 
   it('steps add up to the price, and a price never falls as usage rises', () => {
@@ -61,29 +61,29 @@ describe('tiers (G4)', () => {
       });
     fc.assert(
       fc.property(prices, fc.bigInt(0n, 800n), (price, used) => {
-        const steps = stepsOf(price, used);
+        const steps = pricedSteps(price, used);
         expect(steps.reduce((sum, { units }) => sum + units, 0n)).toBe(used);
-        expect(steps.reduce((sum, { amount }) => sum + amount, 0n)).toBe(priceOf(price, used));
-        expect(priceOf(price, used + 1n)).toBeGreaterThanOrEqual(priceOf(price, used));
+        expect(steps.reduce((sum, { amount }) => sum + amount, 0n)).toBe(usageAmount(price, used));
+        expect(usageAmount(price, used + 1n)).toBeGreaterThanOrEqual(usageAmount(price, used));
       }),
     );
   });
 });
 
-describe('prices below a minor unit (G7)', () => {
+describe('prices below a minor unit', () => {
   it('12 345 at 0.02: 247; 1 234 567 at 0.0015: 1852', () => {
-    expect(priceOf(standard(0, 0, '0.02'), 12_345n)).toBe(247n);
-    expect(priceOf(graduated(tier(0, -1, 7, 0, '0.0015')), 1_234_567n)).toBe(1852n);
+    expect(usageAmount(standard(0, 0, '0.02'), 12_345n)).toBe(247n);
+    expect(usageAmount(graduated(tier(0, -1, 7, 0, '0.0015')), 1_234_567n)).toBe(1852n);
   });
 
   it('the decimal goes before the integer, in the comparison of prices too', () => {
-    expect(priceOf(standard(9, 0, '0.5'), 10n)).toBe(5n);
+    expect(usageAmount(standard(9, 0, '0.5'), 10n)).toBe(5n);
     expect(samePrice(standard(9, 0, '0.5'), standard(8, 0, '0.5'))).toBe(true);
     expect(samePrice(standard(9), undefined)).toBe(false);
   });
 });
 
-describe('another currency (G9)', () => {
+describe('another currency', () => {
   const of = (standardAmount: number, standardAmountDecimal = '') => {
     const graduatedAmounts = [tier(0, -1, standardAmount, 100)];
     const charge = { metricId: 1, chargeType: 0, standardAmount, standardAmountDecimal, standardStartValue: 0 };
@@ -92,7 +92,7 @@ describe('another currency (G9)', () => {
 
   it('9.99 USD at 149.5: 1494 JPY, × 3 = 4482', () => {
     expect(of(999)).toMatchObject({ standardAmount: 1494, graduatedAmounts: [{ perAmount: 1494, flatAmount: 150 }] });
-    expect(priceOf(usagePrice(of(999), 1), 3n)).toBe(4482n);
+    expect(usageAmount(usagePrice(of(999), 1), 3n)).toBe(4482n);
   });
 
   it('a decimal keeps its digits: 0.5 cents at 149.5 are 0.7475 yen', () => {
@@ -100,7 +100,7 @@ describe('another currency (G9)', () => {
   });
 });
 
-const stretch = (startAt: number, endAt: number, billedValue = 0n, billedAmount = 0n) => ({
+const period = (startAt: number, endAt: number, billedValue = 0n, billedAmount = 0n) => ({
   startAt,
   endAt,
   periodStart: 0,
@@ -113,39 +113,36 @@ const metered = { aggregation: 'sum', kind: 'chargeMetered' } as const;
 describe('what is due', () => {
   const hundred = graduated(tier(0, 100, 10), tier(100, -1, 5));
 
-  it('G1: 150 units billed (1250), 10 late: 50', () => {
-    expect(dueOf(stretch(0, 3000), 150n, hundred, metered).amount).toBe(1250n);
-    expect(dueOf(stretch(0, 3000, 150n, 1250n), 160n, hundred, metered).amount).toBe(50n);
+  it('150 units billed (1250), 10 late: 50', () => {
+    expect(dueUsage(period(0, 3000), 150n, hundred, metered).amount).toBe(1250n);
+    expect(dueUsage(period(0, 3000, 150n, 1250n), 160n, hundred, metered).amount).toBe(50n);
   });
 
-  it('G1: an invoiced event that is deleted is a negative correction', () => {
-    expect(dueOf(stretch(0, 3000, 150n, 1250n), 140n, hundred, metered).amount).toBe(-50n);
+  it('an invoiced event that is deleted is a negative correction', () => {
+    expect(dueUsage(period(0, 3000, 150n, 1250n), 140n, hundred, metered).amount).toBe(-50n);
   });
 
-  it('G2: 900 units at 10: 9000; 30 more arrive in grace: 9300', () => {
-    expect([900n, 930n].map(used => dueOf(stretch(0, 3000), used, standard(10), metered).amount)).toEqual([
+  it('900 units at 10: 9000; 30 more arrive in grace: 9300', () => {
+    expect([900n, 930n].map(used => dueUsage(period(0, 3000), used, standard(10), metered).amount)).toEqual([
       9000n,
       9300n,
     ]);
   });
 
-  it('G5: old 100 at 10 then 5, used 150: 1250; new 8, 60 more: 480', () => {
-    expect(dueOf(stretch(0, 1200), 150n, hundred, metered).amount).toBe(1250n);
-    expect(dueOf(stretch(1200, 3000), 60n, standard(8), metered).amount).toBe(480n);
+  it('old 100 at 10 then 5, used 150: 1250; new 8, 60 more: 480', () => {
+    expect(dueUsage(period(0, 1200), 150n, hundred, metered).amount).toBe(1250n);
+    expect(dueUsage(period(1200, 3000), 60n, standard(8), metered).amount).toBe(480n);
   });
 
-  it.each(['max', 'latest', 'countUnique'] as const)(
-    'G5: %s costs its part of the period, rounded once',
-    aggregation => {
-      const due = (from: number, to: number) =>
-        dueOf(stretch(from, to), 7n, standard(10), { ...metered, aggregation }).amount;
-      expect([due(0, 1000), due(1000, 3000), due(0, 3000)]).toEqual([23n, 47n, 70n]);
-    },
-  );
+  it.each(['max', 'latest', 'countUnique'] as const)('%s costs its part of the period, rounded once', aggregation => {
+    const due = (from: number, to: number) =>
+      dueUsage(period(from, to), 7n, standard(10), { ...metered, aggregation }).amount;
+    expect([due(0, 1000), due(1000, 3000), due(0, 3000)]).toEqual([23n, 47n, 70n]);
+  });
 
   it('a recurring charge costs its part, whatever its aggregation', () => {
     const of = { aggregation: 'sum', kind: 'chargeRecurring' } as const;
-    expect(dueOf(stretch(0, 1500), 10n, standard(10), of).amount).toBe(50n);
+    expect(dueUsage(period(0, 1500), 10n, standard(10), of).amount).toBe(50n);
   });
 
   it('explains itself in words and numbers', () => {

@@ -94,7 +94,7 @@ export function misnamed(lists: MetricLists, types: ReadonlyMap<number, MetricTy
     for (const [at, { metricId }] of (lists[field] ?? []).entries()) {
       const path = `/${field}/${at}/metricId`;
       const type = types.get(metricId);
-      const message = type && (whyUnfit(type, fitting[field]) ?? (seen.has(metricId) ? named : undefined));
+      const message = type && (whyTypeUnfit(type, fitting[field]) ?? (seen.has(metricId) ? alreadyListed : undefined));
       if (type === undefined) found.unknown.push({ path, message: 'names no metric' });
       else if (message !== undefined) found.unfit.push({ path, message });
       seen.add(metricId);
@@ -103,6 +103,6 @@ export function misnamed(lists: MetricLists, types: ReadonlyMap<number, MetricTy
   return found;
 }
 
-const named = 'is already in the list';
-const whyUnfit = (type: MetricType, takes: readonly MetricType[]) =>
+const alreadyListed = 'is already in the list';
+const whyTypeUnfit = (type: MetricType, takes: readonly MetricType[]) =>
   takes.includes(type) ? undefined : `must be ${takes.join(' or ')}, not ${type}`;

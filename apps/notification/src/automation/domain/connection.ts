@@ -42,7 +42,7 @@ export const stands = ({ state, expireTime }: Pick<Connection, 'state' | 'expire
 
 /** The connection after its merchant allowed it: the platform receives a code. */
 export function allowed(connection: Connection, codeHash: string, codeChallenge: string, now: number): Connection {
-  const state = moved(connection, 'allow');
+  const state = movedConnection(connection, 'allow');
   return { ...connection, state, codeHash, codeChallenge, expireTime: now + lifetimes.code, modifyTime: now };
 }
 
@@ -54,7 +54,7 @@ export function withTokens(
 ): Connection {
   return {
     ...connection,
-    state: moved(connection, connection.state === 'allowed' ? 'connect' : 'renew'),
+    state: movedConnection(connection, connection.state === 'allowed' ? 'connect' : 'renew'),
     accessHash,
     accessUntil: now + lifetimes.accessToken,
     refreshHash,
@@ -65,7 +65,10 @@ export function withTokens(
 }
 
 /** Throws on an illegal move, which is a bug: callers check the state under the row's lock. */
-function moved({ connectionId, state }: Connection, move: (typeof connectionLifecycle.moves)[number]): ConnectionState {
+function movedConnection(
+  { connectionId, state }: Connection,
+  move: (typeof connectionLifecycle.moves)[number],
+): ConnectionState {
   const next = connectionLifecycle.next(state, move);
   if (next === undefined) throw new Error(`connection ${connectionId} is ${state}: it cannot ${move}`);
   return next;

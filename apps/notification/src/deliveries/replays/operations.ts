@@ -19,7 +19,7 @@ import { type ReplayRow, replays } from './tables.js';
 const limits = { lookedAt: 100_000, removed: 100 } as const;
 
 /** Replays are kept as long as the deliveries that they sent. */
-const removeExpired = `delete from replays where merchant_id = $1 and replay_id = any(array(
+const removeExpiredReplays = `delete from replays where merchant_id = $1 and replay_id = any(array(
     select replay_id from replays where merchant_id = $1 and state <> 'running' and end_time < $2
     order by replay_id limit ${limits.removed}))`;
 
@@ -54,7 +54,7 @@ export class Replays {
     }
     return this.db.write(caller, async tx => {
       await lockEnabledEndpoint(tx, endpointId);
-      await tx.run(removeExpired, [tx.merchantId, tx.now - this.config.WEBHOOK_KEPT_DAYS * 86_400]);
+      await tx.run(removeExpiredReplays, [tx.merchantId, tx.now - this.config.WEBHOOK_KEPT_DAYS * 86_400]);
       const count = await this.count(tx, options, range);
       const replay: ReplayRow = {
         merchantId: tx.merchantId,

@@ -1,5 +1,4 @@
-import { flag, int, integer, optionalInteger, table, text, texts } from '@recur/platform';
-import { oneOf } from '../../state-check.js';
+import { flag, int, integer, oneOf, optionalInteger, table, text, texts } from '@recur/platform';
 import { type Replay, replayLifecycle } from './domain/replay.js';
 
 /** A replay as stored. */
@@ -26,7 +25,7 @@ export const replays = table<ReplayRow>('replays', {
     createTime: integer(),
     endTime: integer(),
   },
-  checks: { replays_state: oneOf(replayLifecycle.states) },
+  checks: { replays_state: oneOf('state', replayLifecycle.states) },
   // at most one per endpoint
   indices: { replays_running: { on: ['merchantId', 'endpointId'], unique: true, where: `state = 'running'` } },
 });

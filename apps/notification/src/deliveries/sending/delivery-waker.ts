@@ -18,7 +18,7 @@ import { Dispatcher } from './dispatcher.js';
 import { connectRedis } from './redis.js';
 
 /** Endpoints of a merchant that have something due. */
-interface Wake {
+interface WakeRequest {
   merchantId: number;
   endpointIds: readonly number[];
 }
@@ -43,8 +43,8 @@ const firstDue = `select min(first.due_at_ms) as due_at_ms from unnest($1::bigin
 export class DeliveryWaker implements Worker {
   private readonly connections: Redis[] = [];
   private connection: Redis | undefined;
-  private queue: Queue<Wake> | undefined;
-  private worker: QueueWorker<Wake> | undefined;
+  private queue: Queue<WakeRequest> | undefined;
+  private worker: QueueWorker<WakeRequest> | undefined;
   private readonly sweeps = new PeriodicTask(
     limits.sweepMs,
     () => this.sweep(),
@@ -81,11 +81,11 @@ export class DeliveryWaker implements Worker {
   }
 
   /** False: this replica has no request slot free for the merchant. */
-  private onWake({ merchantId, endpointIds }: Wake): boolean {
+  private onWake({ merchantId, endpointIds }: WakeRequest): boolean {
     return this.dispatcher.deliverAll(merchantId, endpointIds);
   }
 
-  private share(wake: Wake): void {
+  private share(wake: WakeRequest): void {
     // a queue that was never connected would wait for its connection
     if (this.connection?.status !== 'ready') return;
     void this.queue?.add('due', wake).catch(() => undefined);
@@ -108,7 +108,7 @@ export class DeliveryWaker implements Worker {
       prefix: PREFIX,
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    this.worker = new QueueWorker<Wake>(QUEUE, async job => void this.onWake(job.data), {
+    this.worker = new QueueWorker<WakeRequest>(QUEUE, async job => void this.onWake(job.data), {
       connection: this.connect({ maxRetriesPerRequest: null }),
       prefix: PREFIX,
       concurrency: limits.concurrency,

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { isConnectionLoss } from '../errors.js';
-import { ask, connectionOf, forgetOldPlans, prepared, type Row } from '../pool.js';
+import { connectionOf, forgetOldPlans, prepared, type Row, runQuery } from '../pool.js';
 
 /**
  * A queue is empty at one time and long at another, and a plan made while it was empty is kept: it reads the whole table
@@ -23,16 +23,16 @@ const set = (value: string) => turnedOff.map(name => `set_config('${name}', ${va
 export const indexOnly = `select ${set(`'off'`)}`;
 export const planAsUsual = `select ${set(`'on'`)}`;
 
-const begin = `begin; ${turnedOff.map(name => `set local ${name} = off`).join('; ')}`;
+const beginIndexOnly = `begin; ${turnedOff.map(name => `set local ${name} = off`).join('; ')}`;
 
 /** Runs a statement as a transaction of its own, planned for indexes alone; in one round trip. */
 export async function indexedOn(pool: pg.Pool, text: string, values: readonly unknown[]): Promise<Row[]> {
   const client = await connectionOf(pool);
   forgetOldPlans(client);
   const [begun, asked, committed] = await Promise.allSettled([
-    ask(client, begin),
-    ask(client, prepared(text, values)),
-    ask(client, 'commit'),
+    runQuery(client, beginIndexOnly),
+    runQuery(client, prepared(text, values)),
+    runQuery(client, 'commit'),
   ]);
   const failure = [begun, asked, committed].find(result => result.status === 'rejected');
   client.release(failure && isConnectionLoss(failure.reason));

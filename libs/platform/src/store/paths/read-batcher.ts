@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { oncePerTurn } from '../../runtime/turns.js';
-import { ask, connectionOf, forgetOldPlans, prepared, type Row } from '../pool.js';
+import { connectionOf, forgetOldPlans, prepared, type Row, runQuery } from '../pool.js';
 
 interface Question {
   merchantId: number;
@@ -87,10 +87,10 @@ export class ReadBatcher {
       forgetOldPlans(client);
       if (lane.merchantId !== merchantId) {
         lane.merchantId = merchantId;
-        lane.seen = ask(client, prepared(see, [String(merchantId)]));
+        lane.seen = runQuery(client, prepared(see, [String(merchantId)]));
       }
       const { seen } = lane;
-      const rows = questions.map(({ text, values }) => ask(client, prepared(text, values)));
+      const rows = questions.map(({ text, values }) => runQuery(client, prepared(text, values)));
       const [set, ...results] = await Promise.allSettled([seen, ...rows]);
       // the answers may be about the previous merchant
       if (set?.status === 'rejected') throw set.reason;

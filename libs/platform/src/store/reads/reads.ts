@@ -12,7 +12,7 @@ import { amongText, jointText, selectText } from '../sql/statements.js';
  * Reads that decide nothing for certain: another command may change what they show before this one commits. Reads and
  * both ways to write have them, so that helper functions serve all three.
  */
-export interface Peeking {
+export interface PeekReader {
   readonly merchantId: number;
   /** Unix seconds on the merchant's clock. */
   readonly now: number;
@@ -24,7 +24,7 @@ export interface Peeking {
 }
 
 /** The same for helper functions of commands, which may refuse because of a copy. */
-export interface Peeks extends Peeking {
+export interface CommandReader extends PeekReader {
   /** The refusal to throw where a copy, which may be behind its owner, says no. */
   stale(copy: string, id: Lookup, rejection: Rejected): Stale;
   /**
@@ -58,18 +58,18 @@ function jointRows<T>(source: Source, from: Table<T>, properties: readonly strin
     for (const row of rows) found[Number(row.asked_at) - 1]?.push(row);
     return found;
   };
-  return distinct(answerAll, keyOf);
+  return distinct(answerAll, valuesKey);
 }
 
 /** The rows of a read as it is written; equal ones of items that go side by side are asked once. */
-export function rowsOf(source: Source, text: string, values: readonly unknown[]): Promise<Row[]> {
+export function sourceRows(source: Source, text: string, values: readonly unknown[]): Promise<Row[]> {
   if (!source.joint) return source.query(text, values);
   const answerAll: AnswerAll<readonly unknown[], Row[]> = questions =>
     Promise.all(questions.map(question => source.query(text, question)));
-  return source.joint.ask(text, values, distinct(answerAll, keyOf));
+  return source.joint.ask(text, values, distinct(answerAll, valuesKey));
 }
 
-const keyOf = (values: readonly unknown[]): string =>
+const valuesKey = (values: readonly unknown[]): string =>
   JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? String(value) : value));
 
 /** The rows of which a property is one of `values`, in one question. Rejects `answer_too_large`. */
@@ -80,6 +80,6 @@ export async function rowsAmong<T, K extends keyof T & string>(
   values: readonly T[K][],
 ): Promise<T[]> {
   if (values.length === 0) return [];
-  const rows = await rowsOf(source, amongText(from, property), [source.merchantId, [...new Set(values)]]);
+  const rows = await sourceRows(source, amongText(from, property), [source.merchantId, [...new Set(values)]]);
   return assertComplete(rows).map(row => hydrate(from, row));
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { DataSource, MigrationInterface } from 'typeorm';
-import { codeOf } from '../errors.js';
+import { sqlState } from '../errors.js';
 import { primaryOf } from '../pool.js';
 import type { Table } from './table.js';
 
@@ -72,7 +72,7 @@ async function pending(source: DataSource): Promise<string[]> {
       await source.runMigrations();
       break;
     } catch (error) {
-      if (attempt === limits.attempts || !busy.includes(codeOf(error))) throw error;
+      if (attempt === limits.attempts || !busy.includes(sqlState(error))) throw error;
       await pause(limits.pauseMs);
     }
   }

@@ -3,7 +3,7 @@ import type { EntitySchemaColumnOptions, EntitySchemaOptions } from 'typeorm';
 import type { z } from 'zod';
 
 /** The column of one property of T; made by the functions below. */
-export type Column<V> = EntitySchemaColumnOptions & { readonly holds?: V };
+export type Column<V> = EntitySchemaColumnOptions & { readonly holds?: V; encode?(value: V): unknown };
 
 type TableOptions<T> = {
   columns: { [K in keyof Required<T>]: Column<T[K]> };
@@ -39,6 +39,7 @@ export interface ColumnInfo {
   /** The SQL type. */
   type: string;
   transformer?: { from(value: unknown): unknown };
+  encode?(value: unknown): unknown;
 }
 
 const snake = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
@@ -46,7 +47,9 @@ const snake = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLo
 /** Maps a plain type to a table, whose columns are named in snake_case. */
 export function table<T>(name: string, options: TableOptions<T>): Table<T> {
   const columns: Record<string, EntitySchemaColumnOptions> = {};
-  for (const [property, column] of Object.entries<Column<unknown>>(options.columns)) {
+  const encoders = new Map<string, (value: unknown) => unknown>();
+  for (const [property, { encode, ...column }] of Object.entries<Column<unknown>>(options.columns)) {
+    if (encode) encoders.set(property, encode);
     const primary = (options.key as readonly string[]).includes(property);
     columns[property] = {
       name: snake(property),
@@ -71,6 +74,7 @@ export function table<T>(name: string, options: TableOptions<T>): Table<T> {
     column,
     type: `${String(type)}${array ? '[]' : ''}`,
     ...(transformer && !Array.isArray(transformer) && { transformer }),
+    ...(encoders.has(property) && { encode: encoders.get(property) }),
   }));
   const isWhole = ({ property, type }: ColumnInfo) => /^(bigint|integer)$/.test(type) && !columns[property]?.nullable;
   return {
@@ -122,3 +126,18 @@ export const integers = (): Column<number[]> => ({
   transformer: { from: (values: unknown) => (values as string[]).map(Number), to: (values: unknown) => values },
 });
 export const texts = (): Column<string[]> => ({ type: 'text', array: true });
+
+/** The value of a column that holds it in other words, under a name of its own. Rows are not looked up by it. */
+export const encoded = <V, C>(
+  column: Column<C>,
+  name: string,
+  { decode, encode }: { decode(value: C): V; encode(value: V): C },
+): Column<V> => {
+  const { transformer, holds: _, encode: __, ...stored } = column;
+  const stands = transformer && !Array.isArray(transformer) ? transformer.from : (value: C) => value;
+  return { ...stored, name, transformer: { from: value => decode(stands(value)), to: encode }, encode };
+};
+
+/** Condition of a CHECK or a partial index: a column has one of these values, which are words of the code. */
+export const oneOf = (column: string, values: readonly string[]): string =>
+  `${column} in (${values.map(value => `'${value}'`).join(', ')})`;

@@ -6,7 +6,7 @@ import type { Session } from '../session.js';
 import type { Arrays } from './arrays.js';
 
 /** An event that came too early: the events from version `from` up to its own are missing. */
-export interface Early {
+export interface OutOfOrder {
   event: Event;
   from: number;
 }
@@ -65,11 +65,11 @@ export interface Intake {
  * Nearly always all events are new, and inserting them as `unseen` costs half of checking each. If one is not new, this
  * throws (see `isSeen`), and the transaction has to be run again without `unseen`.
  */
-export async function takeIn(
+export async function ingest(
   session: Session,
   { consumer, order, events, now, arrays }: Intake,
   unseen: boolean,
-): Promise<{ fresh: Event[]; early: Early[]; raise: pg.QueryConfig[] }> {
+): Promise<{ fresh: Event[]; early: OutOfOrder[]; raise: pg.QueryConfig[] }> {
   const ids = new Set(events.map(({ id }) => id));
   // the first event of an aggregate has no gate yet; if there is one, inserting it fails, and the event is not unseen
   const following = order === 'alone' ? [] : events.filter(({ version }) => !unseen || version > 1);
@@ -82,7 +82,7 @@ export async function takeIn(
   const versions = new Map(reached.map(row => [`${row.aggregate} ${row.aggregate_id}`, Number(row.version)]));
   const begun = new Set(versions.keys());
   const fresh: Event[] = [];
-  const early: Early[] = [];
+  const early: OutOfOrder[] = [];
   const raised = new Map<string, Gate>();
   for (const event of events) {
     if (!left.delete(event.id)) continue;

@@ -102,17 +102,17 @@ const isSparse = ({ page, count }: Pick<List<unknown>, 'page' | 'count'>, { fitt
 
 /** The page, read along the index of its order, or along those of its branches. */
 async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
-  const { values, branches } = sourceOf(session, list, limits.branches);
+  const { values, branches } = listSource(session, list, limits.branches);
   const end = (list.page + 1) * list.count;
-  const keys = keysOf(list);
+  const keys = orderKeys(list);
   const first = branches.map(branch => `(select ${keys} ${branch} order by ${list.order} limit ${end})`);
   const counted = branches.map(branch => `(select 1 ${branch} limit ${limits.counted})`);
   const [, rows, total] = await Promise.all([
     session.query(planning(list), []),
-    session.once(`with ${pageIn(list, `(${first.join(' union all ')})`)} ${rowsOf(list)}`, values),
+    session.queryUnprepared(`with ${pageIn(list, `(${first.join(' union all ')})`)} ${listRows(list)}`, values),
     list.known?.fitting ??
       session
-        .once(
+        .queryUnprepared(
           `select count(*) as total from (select * from (${counted.join(' union all ')}) counted limit ${limits.counted}) counted`,
           values,
         )
@@ -123,26 +123,26 @@ async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
 
 /** The page of a sparse list whose number of matching rows is known. */
 async function gathered<T>(session: Session, list: List<T>, { fitting }: Known): Promise<Page<T>> {
-  const { values, branches } = sourceOf(session, list, 1);
+  const { values, branches } = listSource(session, list, 1);
   // an optimization fence: the planner would read along the index of the order
-  const all = `(select ${keysOf(list)} ${branches.join()} offset 0)`;
+  const all = `(select ${orderKeys(list)} ${branches.join()} offset 0)`;
   const [, rows] = await Promise.all([
     session.query(planning(list), []),
-    session.once(`with ${pageIn(list, all)} ${rowsOf(list)}`, values),
+    session.queryUnprepared(`with ${pageIn(list, all)} ${listRows(list)}`, values),
   ]);
   return { rows: assertComplete(rows).map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
 }
 
 /** The page of a sparse list; undefined if too many rows match to be collected. */
 async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | undefined> {
-  const { values, branches } = sourceOf(session, list, 1);
-  const fitting = `fitting as materialized (select ${keysOf(list)} ${branches.join()} limit ${limits.collected + 1})`;
+  const { values, branches } = listSource(session, list, 1);
+  const fitting = `fitting as materialized (select ${orderKeys(list)} ${branches.join()} limit ${limits.collected + 1})`;
   const [, rows] = await Promise.all([
     session.query(planning(list), []),
     // at least one row, which holds the total
-    session.once(
+    session.queryUnprepared(
       `with ${fitting}, ${pageIn(list, 'fitting')} select total, row.* from (select count(*) as total from fitting) counted
-       left join lateral (${rowsOf(list)}) row on true order by ${list.order}`,
+       left join lateral (${listRows(list)}) row on true order by ${list.order}`,
       values,
     ),
   ]);
@@ -179,7 +179,7 @@ function alternatives(conditions: readonly Condition[], most: number): Condition
 }
 
 /** The sources of a list's rows, as SQL: one or several, each in the order of the list. */
-function sourceOf<T>(session: Session, { from, where }: List<T>, most: number) {
+function listSource<T>(session: Session, { from, where }: List<T>, most: number) {
   const values: unknown[] = [];
   const written = ([sql, value]: Condition) => sql.replaceAll('?', `$${values.push(value)}`);
   const applying: Condition[] = [['merchant_id = ?', session.merchantId], ...where];
@@ -190,7 +190,7 @@ function sourceOf<T>(session: Session, { from, where }: List<T>, most: number) {
   return { values, branches };
 }
 
-const keysOf = <T>({ order }: List<T>) =>
+const orderKeys = <T>({ order }: List<T>) =>
   [...new Set(order.split(', ').map(term => term.replace(/ \w+$/, '')))].join(', ');
 
 /**
@@ -200,10 +200,10 @@ const keysOf = <T>({ order }: List<T>) =>
 const pageIn = <T>({ order, page, count }: List<T>, source: string) =>
   `page as materialized (select * from ${source} keys order by ${order} limit ${count} offset ${page * count})`;
 
-const rowsOf = <T>(list: List<T>) => {
+const listRows = <T>(list: List<T>) => {
   const { from, order } = list;
   const columns = from.columns.map(({ column }) => column).join(', ');
   const inPage = `select ${columns} from ${from.table}
-    where merchant_id = $1 and (${keysOf(list)}) in (select ${keysOf(list)} from page) order by ${order}`;
+    where merchant_id = $1 and (${orderKeys(list)}) in (select ${orderKeys(list)} from page) order by ${order}`;
   return bounded(from, inPage, `order by ${order}`);
 };

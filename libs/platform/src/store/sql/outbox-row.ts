@@ -1,6 +1,6 @@
 import { invalid } from '@recur/kernel';
 import type { Caller } from '../../runtime/caller.js';
-import { type EventKinds, written } from '../event.js';
+import { type EventKinds, eventJson } from '../event.js';
 import type { EventRow } from './write-set.js';
 
 /**
@@ -19,10 +19,10 @@ export interface Emission {
   caller: Caller;
 }
 
-/** The surroundings of an event: its registry, and times in unix seconds, `keptFrom` on the machine's clock. */
+/** The surroundings of an event: its registry, and times in unix seconds, `retentionNow` on the machine's clock. */
 interface Surroundings {
   readonly now: number;
-  readonly keptFrom: number;
+  readonly retentionNow: number;
   readonly events: EventKinds;
   newId(prefix: `${string}_`): string;
 }
@@ -38,7 +38,7 @@ export function outboxRow(
   const subject = aggregateId || id;
   const at = context.now;
   const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at, actor, requestId, traceparent };
-  const { envelope, data: json } = written(head, data, kind);
+  const { envelope, data: json } = eventJson(head, data, kind);
   checkSize(json, `${aggregate} ${subject}`);
   return {
     id,
@@ -48,7 +48,7 @@ export function outboxRow(
     version,
     envelope,
     data: json,
-    createdAt: context.keptFrom,
+    createdAt: context.retentionNow,
   };
 }
 

@@ -36,7 +36,7 @@ export function rowsText(of: Columns, at: number): string {
 
 /** The parameters of `rowsText`. */
 export function rowsValues({ wholes, others }: Columns, rows: readonly RowToWrite[], arrays: Arrays): unknown[] {
-  const texts = others.map(column => arrays.texts(rows.map(({ row }) => textOf(column, member(row, column)))));
+  const texts = others.map(column => arrays.texts(rows.map(({ row }) => parameterText(column, member(row, column)))));
   if (wholes.length === 0) return texts;
   const numbers: unknown[] = [];
   for (const { row, version } of rows) {
@@ -48,9 +48,12 @@ export function rowsValues({ wholes, others }: Columns, rows: readonly RowToWrit
 /** How many parameters those are. */
 export const rowsWidth = ({ wholes, others }: Columns) => (wholes.length > 0 ? 1 : 0) + others.length;
 
-const member = (row: unknown, { property }: ColumnInfo) => (row as Record<string, unknown>)[property];
+function member(row: unknown, { property, encode }: ColumnInfo): unknown {
+  const value = (row as Record<string, unknown>)[property];
+  return encode ? encode(value) : value;
+}
 
-function textOf({ type }: ColumnInfo, value: unknown): string | null {
+function parameterText({ type }: ColumnInfo, value: unknown): string | null {
   if (typeof value === 'string' && type === 'text') return value;
   if (value === null || value === undefined) return null;
   if (type === 'jsonb') return JSON.stringify(value);

@@ -23,7 +23,7 @@ export async function searched(session: Session, table: string, parts: readonly 
   const asked = parts.filter(({ part }) => part);
   if (asked.length === 0) return undefined;
   const values = [session.merchantId, ...asked.map(({ part = '' }) => contains(part))];
-  return idsOf(await session.once(searchText(table, asked), values), asked);
+  return idsOf(await session.queryUnprepared(searchText(table, asked), values), asked);
 }
 
 function idsOf(rows: readonly Row[], parts: readonly Part[]): number[] {

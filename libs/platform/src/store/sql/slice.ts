@@ -48,7 +48,7 @@ export async function sliceOf<T, K extends keyof T & string>(
   const select = `select ${columns} from ${from.table} where ${conditions.join(' and ')} ${order} limit ${count}`;
   const [, rows] = await Promise.all([
     session.query(`select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`, []),
-    session.once(bounded(read, select, order), values),
+    session.queryUnprepared(bounded(read, select, order), values),
   ]);
   const found = rows.map(row => hydrate<Pick<T, K>>(read, row));
   const last = found.at(-1);

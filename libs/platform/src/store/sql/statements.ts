@@ -70,7 +70,7 @@ function insertText<T>(into: Table<T>, at: number, from = ''): string {
 }
 
 function updateText<T>(of: Table<T>, at: number): string {
-  const match = keysOf(of).map(key => `t.${key} = r.${key}`);
+  const match = keyColumns(of).map(key => `t.${key} = r.${key}`);
   return `update ${of.table} t set ${assignments(of, 'r')} from ${rowsText(of, at)} where ${match.join(' and ')}`;
 }
 
@@ -86,21 +86,21 @@ export const saveText = <T>(into: Table<T>, change: Change): string =>
 export function upsertText<T>(into: Table<T>): string {
   return once(
     `u ${into.table}`,
-    () => `${insertText(into, 1)} on conflict (${keysOf(into).join(', ')})
+    () => `${insertText(into, 1)} on conflict (${keyColumns(into).join(', ')})
       do update set ${assignments(into, 'excluded')} where ${into.table}.version < excluded.version`,
   );
 }
 
 const replacing = <T>(into: Table<T>) =>
-  into.replaced ? ` on conflict (${keysOf(into).join(', ')}) do update set ${assignments(into, 'excluded')}` : '';
+  into.replaced ? ` on conflict (${keyColumns(into).join(', ')}) do update set ${assignments(into, 'excluded')}` : '';
 
-const keysOf = <T>(of: Table<T>) => of.key.map(property => columnOf(of, property));
+const keyColumns = <T>(of: Table<T>) => of.key.map(property => columnOf(of, property));
 
 /** Assigns all columns except the key from `from`. */
 const assignments = <T>(of: Table<T>, from: string) =>
   of.columns
     .map(({ column }) => column)
-    .filter(column => !keysOf(of).includes(column))
+    .filter(column => !keyColumns(of).includes(column))
     .map(column => `${column} = ${from}.${column}`)
     .join(', ');
 

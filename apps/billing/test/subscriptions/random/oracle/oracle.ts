@@ -73,7 +73,7 @@ export class Oracle extends NaiveCourse {
     const length = (of: Wish) => lengths[this.interval(of).unit] * this.interval(of).count;
     const [longer, dearer] = [length(wish) - length(this.wish), total(wish) - total(this.wish)];
     const more = longer || Number(dearer);
-    if (more === 0 && effect === 0) return;
+    if (more === 0 && effect === 'byRules') return;
     const { next } = this;
     // the next period was billed as the change sells it that this one takes the place of
     const isBilled = this.later && next?.doc && next.kind !== 'trial' && !this.isEqual(next.wish, this.wish);
@@ -82,7 +82,7 @@ export class Oracle extends NaiveCourse {
     this.later = undefined;
     const live = this.rows.filter(({ end }) => end > this.now).sort((a, b) => a.start - b.start);
     const isTrial = live[0]?.kind === 'trial' || live[0]?.kind === 'free';
-    if (effect === 2 || (effect === 0 && !isTrial && more < 0)) {
+    if (effect === 'periodEnd' || (effect === 'byRules' && !isTrial && more < 0)) {
       this.later = wish;
       return;
     }

@@ -119,14 +119,14 @@ export class Sales {
       const start = Math.max(at, row.start);
       const full = fullOf(row);
       const own = inRows.filter(sold => sold.start >= row.start && sold.end <= row.end);
-      const touched = [0, 1, 2].filter(item => !same(itemOf(from, item), itemOf(to, item)));
-      for (const key of touched) {
+      const changedKeys = [0, 1, 2].filter(item => !same(itemOf(from, item), itemOf(to, item)));
+      for (const key of changedKeys) {
         const old = own.filter(({ line }) => line.item === key);
         const now = itemOf(to, key);
         lines.push(...old.map(sold => credit(sold, at)), ...(now ? [charge(now, start, row.end, full)] : []));
         ended.push(...old);
       }
-      const kept = own.filter(({ line }) => !touched.includes(line.item));
+      const kept = own.filter(({ line }) => !changedKeys.includes(line.item));
       const keptOff = kept.reduce(
         (total, { line, start: s, end: e }) => total + rounded(line.discount, BigInt(full), BigInt(e - s)),
         0n,

@@ -32,7 +32,7 @@ export const taxEntry = ({ category, ratePpm, net, tax, jurisdiction, source, re
 });
 
 /** Facts of an invoice or credit note beyond its amounts. Money in minor units of its currency, promo in credits. */
-export interface DocumentFacts {
+export interface DocumentData {
   kind: DocumentKind;
   noteReason: NoteReason;
   /** Position in the series of its kind; 0 for no number. */
@@ -64,19 +64,19 @@ export interface DocumentFacts {
   sendStatus: number;
 }
 
-/** Facts of a line beyond its amounts: how it came about, and what was given back of it. */
-export interface LineFacts {
+/** Facts of a line beyond its amounts: how it came about, and what was credited of it. */
+export interface LineData {
   /** '' for unit amount × quantity. */
   formula: string;
   inputs: Readonly<Record<string, number | string>> | null;
-  /** Line of an earlier invoice that a credit line gives back; '' for none. */
+  /** Line of an earlier invoice that a credit line credits; '' for none. */
   sourceLineId: string;
   /** Item that the line sells: `plan`, `addon:<id>`, `usage:<metricId>`; '' outside of subscriptions. */
   itemKey: string;
-  /** The stretch of time that it sells, in unix seconds; 0 for none. A change that credits it ends it early, and free time moves it. */
+  /** The period that it sells, in unix seconds; 0 for none. A change that credits it ends it early, and free time moves it. */
   startAt: number;
   endAt: number;
-  /** The stretch that it sold when it was printed, where that is another; else 0. */
+  /** The period that it sold when it was printed, where that is another; else 0. */
   printedStart: number;
   printedEnd: number;
   /** The usage that a metered line bills. */
@@ -94,7 +94,7 @@ export interface LineFacts {
 }
 
 /** Facts of a new invoice. */
-export const newFacts: DocumentFacts = {
+export const newDocumentData: DocumentData = {
   kind: 'invoice',
   noteReason: '',
   counter: 0,
@@ -116,7 +116,7 @@ export const newFacts: DocumentFacts = {
 };
 
 /** Facts of a new line, before its tax rate is known. */
-export const newLineFacts: LineFacts = {
+export const newLineData: LineData = {
   formula: '',
   inputs: null,
   sourceLineId: '',

@@ -9,7 +9,7 @@ import {
 import { rateOf } from '@recur/kernel';
 import type { Reader } from '@recur/platform';
 import { convertedCharge } from '../pricing/usage.js';
-import type { PlanTerms, UsageSubscription } from './domain/facts.js';
+import type { PlanTerms, UsageSubscription } from './domain/subscription.js';
 
 /** A subscription as answers show it beside its usage. */
 export interface ShownSubscription {
@@ -26,7 +26,7 @@ export interface ShownSubscription {
  * The facts of subscriptions by which usage is counted, as plain data; the only way in which usage depends on them.
  * Reads are of the transaction that asks.
  */
-export abstract class SubscriptionFacts {
+export abstract class MeteredSubscriptions {
   /** The users' subscriptions that live, or ended within the last 35 days, with the periods of that time. */
   abstract ofUsers(reader: Reader, userIds: readonly number[]): Promise<UsageSubscription[]>;
   /** A subscription, ended or not; with older periods too from the one before `until` on. */
@@ -41,7 +41,7 @@ export abstract class SubscriptionFacts {
 }
 
 /** The terms of a plan or an add-on, with its usage prices in the subscription's currency at the rate of its snapshot. */
-export function planTerms(plan: Plan, quantity: number, currency: string): PlanTerms {
+export function termsOfPlans(plan: Plan, quantity: number, currency: string): PlanTerms {
   const charges = [...plan.metricMeteredCharge, ...plan.metricRecurringCharge];
   const rule = plan.multiCurrencies.find(one => one.currency === currency && !one.disable);
   const conversion = {

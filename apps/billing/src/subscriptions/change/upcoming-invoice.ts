@@ -1,35 +1,34 @@
 import type { Reader } from '@recur/platform';
 import * as discounts from '../../discounts/redemption.js';
-import type { Bill, BillItem } from '../../invoices/domain/items.js';
+import type { InvoiceInput, InvoiceItem } from '../../invoices/domain/items.js';
 import type { Arrears } from '../arrears.js';
-import { cycleBill } from '../domain/bill.js';
-import { carriedItem } from '../domain/carried.js';
+import { renewalInput } from '../domain/invoice-input.js';
+import { pendingInvoiceItem } from '../domain/pending-items.js';
 import type { Period } from '../domain/periods.js';
 import { pricedFrom } from '../domain/repricing.js';
 import { nextPeriod, planOf, type Subscription } from '../domain/subscription.js';
-import { pendingUpdates } from '../tables.js';
-import { afterDeferred, chosenByNow, type DeferredUpdate, updateTermsOf } from '../update-terms.js';
+import { afterDeferred, chosenByNow, type DeferredUpdate, pendingUpdates, updateTermsOf } from '../pending-update.js';
 
-/** The next bill of a subscription, the period that it is of, and the subscription as it will be in it, at its prices. */
-export interface NextBill {
+/** The next invoice of a subscription, the period that it is of, and the subscription as it will be in it, at its prices. */
+export interface UpcomingInvoice {
   sub: Subscription;
   period: Period;
-  bill: Bill;
+  input: InvoiceInput;
 }
 
 /**
- * The bill of the period after the current one, with a deferred change applied: the billing cycle makes it,
+ * The invoice of the period after the current one, with a deferred change applied: the billing cycle makes it,
  * preview_subscription_next_invoice shows it. `moment` is the finish, `known` the period where its invoice is made again.
  */
-export async function nextBill(
+export async function upcomingInvoice(
   reader: Reader,
   sub: Subscription,
   { arrears, moment, known }: { arrears: Arrears; moment: number; known?: Period | undefined },
-): Promise<NextBill> {
+): Promise<UpcomingInvoice> {
   const start = known?.start ?? sub.currentPeriodEnd;
   const [update, usage] = await Promise.all([deferredOf(reader, sub), arrears.items(reader, sub, start)]);
   const isLost = update !== undefined && (await losesCode(reader, sub, update));
-  return nextBillOf(isLost ? { ...sub, discount: null } : sub, update, moment, { known, usage });
+  return upcomingInvoiceOf(isLost ? { ...sub, discount: null } : sub, update, moment, { known, usage });
 }
 
 /** The discount that a change leaves: that of its submit, else a code that waits for an invoice to reduce. */
@@ -42,33 +41,33 @@ function discountWith({ discount }: Subscription, update: DeferredUpdate) {
 async function losesCode(reader: Reader, sub: Subscription, update: DeferredUpdate): Promise<boolean> {
   const found = discountWith(sub, update);
   if (!found || found !== sub.discount) return false;
-  return !(await discounts.survives(reader, found.discountId, planOf(afterDeferred(sub, update))));
+  return !(await discounts.appliesToPlan(reader, found.discountId, planOf(afterDeferred(sub, update))));
 }
 
-/** Facts of a next bill: its period and usage, and the open invoice that it replaces; '' for none. */
-interface Known {
+/** Facts of a next invoice: its period and usage, and the open invoice that it replaces; '' for none. */
+interface KnownPeriod {
   known?: Period | undefined;
-  usage?: readonly BillItem[];
+  usage?: readonly InvoiceItem[];
   replaces?: string;
 }
 
 /** The same with a deferred change that is known: pure. */
-export function nextBillOf(
+export function upcomingInvoiceOf(
   now: Subscription,
   update: DeferredUpdate | undefined,
   moment: number,
-  { known, usage = [], replaces = '' }: Known = {},
-): NextBill {
+  { known, usage = [], replaces = '' }: KnownPeriod = {},
+): UpcomingInvoice {
   const sub = update ? { ...afterDeferred(now, update), discount: discountWith(now, update) } : now;
   const period = known ?? nextPeriod(sub);
   const priced = pricedFrom(sub, period.start);
-  const bill = cycleBill(priced, period, [...sub.carried.map(carriedItem), ...usage], moment, replaces);
-  return { sub: priced, period, bill: update ? { ...bill, name: 'SubscriptionDowngrade' } : bill };
+  const input = renewalInput(priced, period, [...sub.carried.map(pendingInvoiceItem), ...usage], moment, replaces);
+  return { sub: priced, period, input: update ? { ...input, name: 'SubscriptionDowngrade' } : input };
 }
 
 /** The unfinished change that takes effect at the end of the period. */
 export async function deferredOf(reader: Reader, { pendingUpdateId }: Subscription) {
   if (pendingUpdateId === '') return undefined;
   const update = await reader.find(pendingUpdates, { pendingUpdateId });
-  return update?.status === 'pending' && update.effectImmediate === 0 ? update : undefined;
+  return update?.status === 'pending' && update.effect === 'periodEnd' ? update : undefined;
 }

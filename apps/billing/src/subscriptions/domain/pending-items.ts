@@ -1,9 +1,9 @@
 import { ratio, sum } from '@recur/kernel';
-import type { BillItem } from '../../invoices/domain/items.js';
-import type { Stretch } from '../../pricing/proration.js';
+import type { InvoiceItem } from '../../invoices/domain/items.js';
+import type { ServicePeriod } from '../../pricing/proration.js';
 
 /** Lines below the gateway's minimum, unbilled until the next invoice, where they come first and are taxed. */
-export interface CarriedLine {
+export interface PendingItem {
   key: string;
   planId: number;
   name: string;
@@ -14,7 +14,7 @@ export interface CarriedLine {
   end: number;
 }
 
-interface InvoiceLineFacts {
+interface PendingLine {
   itemKey: string;
   planId: number;
   name: string;
@@ -25,11 +25,19 @@ interface InvoiceLineFacts {
   endAt: number;
 }
 
-/** Begins the item key of a carried line. */
-const CARRIED = 'carried:';
+/** Begins the item key of a pending item. */
+const PENDING_KEY = 'carried:';
 
-export const carriedItem = ({ key, planId, name, description, amount, start, end }: CarriedLine): BillItem => ({
-  key: `${CARRIED}${key}`,
+export const pendingInvoiceItem = ({
+  key,
+  planId,
+  name,
+  description,
+  amount,
+  start,
+  end,
+}: PendingItem): InvoiceItem => ({
+  key: `${PENDING_KEY}${key}`,
   kind: 'carried',
   planId,
   plan: null,
@@ -37,15 +45,15 @@ export const carriedItem = ({ key, planId, name, description, amount, start, end
   description,
   quantity: 1,
   unitAmount: BigInt(amount),
-  stretch: start === 0 ? null : { start, end },
+  period: start === 0 ? null : { start, end },
 });
 
-/** The carried lines of an invoice that was cancelled: they are unbilled again. */
-export const carriedLinesOf = (lines: readonly InvoiceLineFacts[]): CarriedLine[] =>
+/** The pending items of an invoice that was cancelled: they are unbilled again. */
+export const pendingItemsOf = (lines: readonly PendingLine[]): PendingItem[] =>
   lines
-    .filter(({ itemKey }) => itemKey.startsWith(CARRIED))
+    .filter(({ itemKey }) => itemKey.startsWith(PENDING_KEY))
     .map(({ itemKey, planId, name, description, amountExcludingTax, discountAmount, startAt: start, endAt: end }) => ({
-      key: itemKey.slice(CARRIED.length),
+      key: itemKey.slice(PENDING_KEY.length),
       planId,
       name,
       description,
@@ -55,25 +63,25 @@ export const carriedLinesOf = (lines: readonly InvoiceLineFacts[]): CarriedLine[
     }));
 
 /** A line that is carried: what is left of it after its discount. */
-export const carriedLine = (item: BillItem, amount: bigint): CarriedLine => ({
-  key: item.key.replace(CARRIED, ''),
+export const pendingItem = (item: InvoiceItem, amount: bigint): PendingItem => ({
+  key: item.key.replace(PENDING_KEY, ''),
   planId: item.planId,
   name: item.name,
   description: item.description,
   amount: Number(amount),
-  start: item.stretch?.start ?? 0,
-  end: item.stretch?.end ?? 0,
+  start: item.period?.start ?? 0,
+  end: item.period?.end ?? 0,
 });
 
 /**
- * Carried lines once some of them end at a moment: a line that charges their time charges what was used of it, as credit
+ * Pending items once some of them end at a moment: a line that charges their time charges what was used of it, as credit
  * lines do for time that was billed.
  */
-export const usedUntil = (
-  carried: readonly CarriedLine[],
+export const pendingUntil = (
+  carried: readonly PendingItem[],
   at: number,
-  isEnded: (line: CarriedLine) => boolean = () => true,
-): CarriedLine[] =>
+  isEnded: (line: PendingItem) => boolean = () => true,
+): PendingItem[] =>
   carried.map(line => {
     const { key, amount, start, end } = line;
     if (amount <= 0 || end <= at || !/^(plan$|addon:)/.test(key) || !isEnded(line)) return line;
@@ -81,9 +89,13 @@ export const usedUntil = (
     return { ...line, amount: amount - Number(unused), end: Math.max(at, start) };
   });
 
-/** Carried lines after a period has moved, with the time that they sell. */
-export const carriedMoved = (carried: readonly CarriedLine[], from: Stretch, to: Stretch): CarriedLine[] =>
+/** Pending items after a period has moved, with the time that they sell. */
+export const movedPendingItems = (
+  carried: readonly PendingItem[],
+  from: ServicePeriod,
+  to: ServicePeriod,
+): PendingItem[] =>
   carried.map(line => (line.start === from.start && line.end === from.end ? { ...line, ...to } : line));
 
-/** The net of carried lines; below zero, they are credit. */
-export const carriedNet = (carried: readonly CarriedLine[]): bigint => sum(carried.map(({ amount }) => BigInt(amount)));
+/** The net of pending items; below zero, they are credit. */
+export const pendingNet = (carried: readonly PendingItem[]): bigint => sum(carried.map(({ amount }) => BigInt(amount)));

@@ -11,7 +11,7 @@ export interface PlanTerms {
   autoUpgradePlanId: number;
 }
 
-/** A stretch of a period with the same plan, quantity and add-ons; the plan is first in `terms`, then add-ons by id. */
+/** A part of a period with the same plan, quantity and add-ons; the plan is first in `terms`, then add-ons by id. */
 export interface Segment {
   start: number;
   end: number;
@@ -55,7 +55,7 @@ export const chargedSince = ({ free }: Pick<UsageSubscription, 'free'>, at: numb
   Math.max(0, ...free.map(({ end }) => end).filter(end => end <= at));
 
 /** The terms in force at the end of a period, or now: a change's terms hold at once. */
-export const termsOf = ({ segments }: UsagePeriod): readonly PlanTerms[] => segments.at(-1)?.terms ?? [];
+export const latestTerms = ({ segments }: UsagePeriod): readonly PlanTerms[] => segments.at(-1)?.terms ?? [];
 
 /** The price of a metric: the plan's, else that of the first add-on that has one. */
 export function chargeIn(

@@ -1,24 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
-import { InvoiceEndings } from '../../invoices/close.js';
-import { goOnCollecting } from '../../invoices/collecting.js';
-import { endLines } from '../../invoices/crediting/creditable-lines.js';
+import { InvoiceClosing } from '../../invoices/close.js';
+import { resumeCollecting } from '../../invoices/collecting.js';
+import { endServicePeriods } from '../../invoices/crediting/creditable-lines.js';
 import { releasePeriod } from '../../invoices/issuing/issue.js';
 import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import type { InvoiceState } from '../../invoices/state.js';
-import type { Stretch } from '../../pricing/proration.js';
+import type { ServicePeriod } from '../../pricing/proration.js';
 import { Arrears } from '../arrears.js';
 import { boundAfterChange } from '../codes.js';
-import { freeSecondsFrom, restarted, sells, updated } from '../domain/apply-change.js';
+import { freeSecondsFrom, sellsItems, withChange, withNewPeriod } from '../domain/apply-change.js';
 import { prepaid } from '../domain/changes.js';
 import { sellsPlan } from '../domain/periods.js';
 import { pricedFrom } from '../domain/repricing.js';
 import type { Subscription } from '../domain/subscription.js';
-import { addPeriod, endPeriod, type InvoiceEnd, periodsFrom, voidPeriod } from '../periods.js';
+import { meansAfter, type PendingUpdate, pendingUpdates, taxedAfter, updateTermsOf } from '../pending-update.js';
+import { addPeriod, endPeriod, type InvoiceOutcome, periodsFrom, voidPeriod } from '../periods.js';
 import { withPlannedPrices } from '../prices/walk.js';
 import { NEXT, scheduleNext } from '../schedule.js';
-import { type PendingUpdate, pendingUpdates } from '../tables.js';
-import { meansAfter, taxedAfter, updateTermsOf } from '../update-terms.js';
 import { subscriptionAggregate } from '../views.js';
 import { nextLines } from './next-period.js';
 import { pendingUpdateAggregate } from './views.js';
@@ -28,39 +27,39 @@ import { pendingUpdateAggregate } from './views.js';
  * locked, then the change, then its invoice.
  */
 @Injectable()
-export class ChangeEffects {
+export class PlanChanges {
   constructor(
-    private readonly endings: InvoiceEndings,
+    private readonly closing: InvoiceClosing,
     private readonly outcomes: InvoiceOutcomes,
     private readonly arrears: Arrears,
   ) {}
 
   /** The invoice of a change is paid: the change takes effect. */
-  async paid(tx: Tx, end: InvoiceEnd): Promise<void> {
+  async paid(tx: Tx, end: InvoiceOutcome): Promise<void> {
     const update = await this.updateOf(tx, end);
-    if (update) await this.takeEffect(tx, end.sub, update, sourcesOf(end.invoice));
+    if (update) await this.apply(tx, end.sub, update, creditedLineIds(end.invoice));
   }
 
   /** The invoice of a change has ended unpaid, and the change with it. */
-  async unpaid(tx: Tx, end: InvoiceEnd): Promise<void> {
+  async unpaid(tx: Tx, end: InvoiceOutcome): Promise<void> {
     const update = await this.updateOf(tx, end);
-    if (update) await drop(tx, end.sub, update);
+    if (update) await discard(tx, end.sub, update);
   }
 
   /** True if a change waits for the payment of the invoice. */
-  async isAwaiting(tx: Tx, end: InvoiceEnd): Promise<boolean> {
+  async isAwaiting(tx: Tx, end: InvoiceOutcome): Promise<boolean> {
     return (await this.updateOf(tx, end)) !== undefined;
   }
 
   /** The change that waits for the payment of an invoice. */
-  private async updateOf(tx: Tx, { sub, invoice }: InvoiceEnd) {
+  private async updateOf(tx: Tx, { sub, invoice }: InvoiceOutcome) {
     if (sub.pendingUpdateId === '') return undefined;
     const update = await tx.lockIfAny(pendingUpdateAggregate, sub.pendingUpdateId);
     return update?.invoiceId === invoice.invoiceId ? update : undefined;
   }
 
   /** Cancels the unfinished change of a subscription, with its invoice; returns the subscription without it. */
-  async cancelPending(tx: Tx, sub: Subscription): Promise<Subscription> {
+  async cancelPendingUpdate(tx: Tx, sub: Subscription): Promise<Subscription> {
     if (sub.pendingUpdateId === '') return sub;
     const update = await tx.lockIfAny(pendingUpdateAggregate, sub.pendingUpdateId);
     if (!update) return sub;
@@ -75,7 +74,7 @@ export class ChangeEffects {
   async supersede(tx: Tx, sub: Subscription): Promise<Subscription> {
     const update = await unfinishedOf(tx, sub);
     if (update && (await isPrepaid(tx, sub, update))) throw prepaid(sub.subscriptionId);
-    return this.cancelPending(tx, sub);
+    return this.cancelPendingUpdate(tx, sub);
   }
 
   /**
@@ -84,8 +83,8 @@ export class ChangeEffects {
    */
   async cancelDeferred(tx: Tx, sub: Subscription): Promise<Subscription> {
     const update = await unfinishedOf(tx, sub);
-    if (update?.effectImmediate !== 0 || (await isPrepaid(tx, sub, update))) return sub;
-    return this.cancelPending(tx, sub);
+    if (update?.effect !== 'periodEnd' || (await isPrepaid(tx, sub, update))) return sub;
+    return this.cancelPendingUpdate(tx, sub);
   }
 
   /** Cancels a change that is not finished, with its invoice. */
@@ -93,9 +92,9 @@ export class ChangeEffects {
     const { invoiceId } = update;
     const invoice = invoiceId && (await this.outcomes.lock(tx, { invoiceId }, 'invoice_not_found'));
     // cancelling its invoice cancels it
-    if (invoice && invoice.status === 'processing') await this.endings.cancel(tx, invoice);
-    else await drop(tx, sub, update);
-    if (update.effectImmediate === 0) await this.withdrawOther(tx, sub);
+    if (invoice && invoice.status === 'processing') await this.closing.cancel(tx, invoice);
+    else await discard(tx, sub, update);
+    if (update.effect === 'periodEnd') await this.withdrawOther(tx, sub);
   }
 
   /** Withdraws the open invoice of the next period where it does not sell what the subscription sells. */
@@ -103,8 +102,8 @@ export class ChangeEffects {
     const [next] = await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd);
     if (next?.state !== 'open' || !sellsPlan(next)) return;
     const { lines, isTaken } = await nextLines(tx, next);
-    if (isTaken || sells(pricedFrom(sub, next.startAt), lines)) return;
-    await this.withdrawNext(tx, sub);
+    if (isTaken || sellsItems(pricedFrom(sub, next.startAt), lines)) return;
+    await this.voidUpcomingInvoice(tx, sub);
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
 
@@ -113,7 +112,7 @@ export class ChangeEffects {
    * period's open invoice is cancelled and made again by the cycle, unless the caller replaces it. `sources` are the lines
    * that the change credits.
    */
-  async takeEffect(
+  async apply(
     tx: Tx,
     sub: Subscription,
     update: PendingUpdate,
@@ -122,14 +121,14 @@ export class ChangeEffects {
   ): Promise<{ sub: Subscription; update: PendingUpdate }> {
     const { newPeriod, discount, manualPayment } = updateTermsOf(update);
     const at = update.prorationDate;
-    await endLines(tx, sources, at);
-    const left = keepsNext ? sub : await this.withdrawNext(tx, sub);
+    await endServicePeriods(tx, sources, at);
+    const left = keepsNext ? sub : await this.voidUpcomingInvoice(tx, sub);
     const free = newPeriod ? await restartPeriods(tx, sub, newPeriod, update.invoiceId) : 0;
     if (newPeriod && newPeriod.start < sub.currentPeriodEnd) {
       const { start, end } = newPeriod;
       await this.arrears.moveEnd(tx, sub, start, { next: { soldUntil: end, end: end + free } });
     }
-    const changed = newPeriod ? restarted(updated(left, update), newPeriod, free) : updated(left, update);
+    const changed = newPeriod ? withNewPeriod(withChange(left, update), newPeriod, free) : withChange(left, update);
     const sold: Subscription = {
       ...changed,
       discount: await boundAfterChange(tx, left, discount, changed),
@@ -142,7 +141,7 @@ export class ChangeEffects {
     };
     // the change was priced when it was submitted
     const after = await withPlannedPrices(tx, sold);
-    const finished = finish(tx, update);
+    const finished = finishUpdate(tx, update);
     tx.step(subscriptionAggregate, after, 'subscription.updated', { log });
     scheduleNext(tx, after);
     return { sub: after, update: finished };
@@ -152,7 +151,7 @@ export class ChangeEffects {
    * Cancels the open invoice of the next period, and voids that period: the cycle makes both again. Returns the
    * subscription with what comes back to it: the lines that the invoice had carried, and its one-time code.
    */
-  async withdrawNext(tx: Tx, sub: Subscription): Promise<Subscription> {
+  async voidUpcomingInvoice(tx: Tx, sub: Subscription): Promise<Subscription> {
     const { subscriptionId, currentPeriodEnd } = sub;
     const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
     for (const row of await periodsFrom(tx, subscriptionId, currentPeriodEnd)) {
@@ -162,7 +161,7 @@ export class ChangeEffects {
       await voidPeriod(tx, row);
       if (invoice.status !== 'processing') continue;
       await releasePeriod(tx, invoice);
-      await this.endings.cancel(tx, invoice);
+      await this.closing.cancel(tx, invoice);
     }
     const { carried, discount } = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
     return {
@@ -177,18 +176,23 @@ const unfinishedOf = async (tx: Tx, { pendingUpdateId }: Subscription): Promise<
   pendingUpdateId === '' ? undefined : tx.find(pendingUpdates, { pendingUpdateId });
 
 /** True if the next period is paid, or about to be, as a deferred change sells it: the change can only be carried out. */
-async function isPrepaid(tx: Tx, sub: Subscription, { effectImmediate }: PendingUpdate): Promise<boolean> {
-  const [next] = effectImmediate === 0 ? await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd) : [];
+async function isPrepaid(tx: Tx, sub: Subscription, { effect }: PendingUpdate): Promise<boolean> {
+  const [next] = effect === 'periodEnd' ? await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd) : [];
   if (!next || !sellsPlan(next)) return false;
   const { lines, isTaken } = await nextLines(tx, next);
-  return isTaken && !sells(pricedFrom(sub, next.startAt), lines);
+  return isTaken && !sellsItems(pricedFrom(sub, next.startAt), lines);
 }
 
 /**
  * The present period ends with the change, later ones are void, and a full one begins, after it the free time that was
  * appended. Returns the seconds of the latter.
  */
-async function restartPeriods(tx: Tx, sub: Subscription, { start, end }: Stretch, invoiceId: string): Promise<number> {
+async function restartPeriods(
+  tx: Tx,
+  sub: Subscription,
+  { start, end }: ServicePeriod,
+  invoiceId: string,
+): Promise<number> {
   const { subscriptionId, userId } = sub;
   const rows = await periodsFrom(tx, subscriptionId, start);
   const freeSeconds = freeSecondsFrom(rows, start);
@@ -204,28 +208,28 @@ async function restartPeriods(tx: Tx, sub: Subscription, { start, end }: Stretch
 }
 
 /** Records that a change took effect. */
-export function finish(tx: Tx, update: PendingUpdate): PendingUpdate {
+export function finishUpdate(tx: Tx, update: PendingUpdate): PendingUpdate {
   const finished = { ...update, status: 'finished', paid: true, modifyTime: tx.now } as const;
   tx.step(pendingUpdateAggregate, finished, 'subscription.pending_update.success');
   return finished;
 }
 
-const sourcesOf = ({ lines }: InvoiceState): string[] =>
+const creditedLineIds = ({ lines }: InvoiceState): string[] =>
   lines.flatMap(({ sourceLineId }) => (sourceLineId === '' ? [] : [sourceLineId]));
 
 /** The next period's invoice is charged again, which was held while a change might replace it. */
 async function releaseNext(tx: Tx, { subscriptionId, currentPeriodEnd }: Subscription): Promise<void> {
   const [next] = await periodsFrom(tx, subscriptionId, currentPeriodEnd);
-  if (next?.state === 'open' && next.invoiceId !== '') goOnCollecting(tx, next.invoiceId);
+  if (next?.state === 'open' && next.invoiceId !== '') resumeCollecting(tx, next.invoiceId);
 }
 
 /** Cancels a change whose invoice, if it has one, has ended: the lines that it set off are unbilled again. */
-async function drop(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<void> {
+async function discard(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<void> {
   const cancelled = { ...update, status: 'cancelled', modifyTime: tx.now } as const;
   // at once: the unique index has to see it before the change that supersedes it
   await tx.saveNow(pendingUpdates, cancelled);
   tx.step(pendingUpdateAggregate, cancelled, 'subscription.pending_update.cancelled');
-  if (update.effectImmediate !== 0) await releaseNext(tx, sub);
+  if (update.effect === 'now') await releaseNext(tx, sub);
   const carried = [...(updateTermsOf(update).carried ?? []), ...sub.carried];
   tx.step(subscriptionAggregate, { ...sub, carried, pendingUpdateId: '', modifyTime: tx.now }, 'subscription.updated');
 }

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Plan, PlanSnapshot } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
 import { productOf, shownAddons, shownPlan } from '../customers/catalog.js';
-import type { Stretch } from '../pricing/proration.js';
+import type { ServicePeriod } from '../pricing/proration.js';
 import { oldestUnbilled } from '../usage/counters.js';
 import { eventTimes } from '../usage/domain/counter.js';
-import type { Segment, UsageSubscription } from '../usage/domain/facts.js';
-import { planTerms, type ShownSubscription, SubscriptionFacts } from '../usage/subscription-facts.js';
-import { countedAnew } from './domain/apply-change.js';
+import type { Segment, UsageSubscription } from '../usage/domain/subscription.js';
+import { MeteredSubscriptions, type ShownSubscription, termsOfPlans } from '../usage/metered-subscriptions.js';
+import { withNewAnchor } from './domain/apply-change.js';
 import { endsWithPeriod, followingPeriods } from './domain/renewal.js';
 import type { MultiTrial } from './domain/subscription.js';
 import { newestOf } from './find.js';
@@ -15,10 +15,10 @@ import { subscriptions } from './tables.js';
 import { subscriptionView } from './views.js';
 
 /** Plans of a subscription as it keeps them. */
-type Plans = Pick<PlanSnapshot, 'plan' | 'addons'>;
+type SegmentPlans = Pick<PlanSnapshot, 'plan' | 'addons'>;
 
 /** A change of plan: its time, and the terms before it. */
-interface Change extends Plans {
+interface Change extends SegmentPlans {
   at: number;
   currency: string;
   quantity: number;
@@ -55,11 +55,11 @@ interface Selected {
 
 /** Facts from the tables of subscriptions, their periods and finished changes. */
 @Injectable()
-export class StoredSubscriptionFacts extends SubscriptionFacts {
+export class StoredMeteredSubscriptions extends MeteredSubscriptions {
   async ofUsers(reader: Reader, userIds: readonly number[]): Promise<UsageSubscription[]> {
     const since = reader.now - eventTimes.lateSeconds;
     const rows = await reader.query(ofUsersText, [reader.merchantId, since, reader.now, userIds]);
-    return rows.map(row => factsIn(row as unknown as Selected, reader.now));
+    return rows.map(row => meteredSubscription(row as unknown as Selected, reader.now));
   }
 
   async ofSubscription(reader: Reader, subscriptionId: string, until = reader.now) {
@@ -69,7 +69,7 @@ export class StoredSubscriptionFacts extends SubscriptionFacts {
       const byId = new Map(rows.map(row => [row.subscription_id, row as unknown as Selected]));
       return ids.map(id => {
         const row = byId.get(id);
-        return row && factsIn(row, reader.now);
+        return row && meteredSubscription(row, reader.now);
       });
     });
   }
@@ -146,7 +146,7 @@ const ofUsersText = `${selected('$2')} and s.user_id = any($4)) found where ende
 const ofSubscriptionsText = `${selected(`least($2, ${oldestUnbilled('s.subscription_id')} + 1)`)}
   and s.subscription_id = any($4)) found`;
 
-function factsIn(row: Selected, now: number): UsageSubscription {
+function meteredSubscription(row: Selected, now: number): UsageSubscription {
   const graceSeconds = Number(row.grace_seconds);
   const current = { ...row.plan_snapshot, quantity: row.quantity, currency: row.currency };
   const { deferred } = row;
@@ -162,7 +162,7 @@ function factsIn(row: Selected, now: number): UsageSubscription {
     free: freeIn(row),
     takesUntil: Number(row.takes_until),
     lateUsage: row.late_usage,
-    periods: [...wholePeriods(row), ...following(row, now)].map(({ start, end }) => ({
+    periods: [...wholePeriods(row), ...upcomingPeriods(row, now)].map(({ start, end }) => ({
       start,
       end,
       state: now < end ? 'open' : now < end + graceSeconds ? 'grace' : 'invoiced',
@@ -171,7 +171,7 @@ function factsIn(row: Selected, now: number): UsageSubscription {
   };
 }
 
-/** Trials and free time. The last stretch reaches to the end of the trial, whose later steps have no rows yet. */
+/** Trials and free time. The last period reaches to the end of the trial, whose later steps have no rows yet. */
 function freeIn({ free, trial_end }: Selected): { start: number; end: number }[] {
   const last = free.at(-1);
   return last ? [...free.slice(0, -1), { ...last, end: Math.max(last.end, Number(trial_end)) }] : [];
@@ -186,7 +186,7 @@ function wholePeriods({ periods, current_period_start: start, current_period_end
 }
 
 /** The periods after the current one into which events of now may fall; none after an end. */
-function following(row: Selected, now: number): Stretch[] {
+function upcomingPeriods(row: Selected, now: number): ServicePeriod[] {
   const { plan_snapshot: planSnapshot, cancel_at_period_end: cancelAtPeriodEnd, deferred } = row;
   const sub = {
     subscriptionId: row.subscription_id,
@@ -196,13 +196,13 @@ function following(row: Selected, now: number): Stretch[] {
     periodNo: row.period_no,
     multiTrial: row.multi_trial,
     trialEnd: Number(row.trial_end),
-    currentPeriodPaid: 0,
+    unpaidUntil: 0,
     currentPeriodStart: Number(row.current_period_start),
     currentPeriodEnd: Number(row.current_period_end),
   };
   const until = now + eventTimes.aheadSeconds;
   if (Number(row.ended) > 0 || sub.currentPeriodEnd > until || endsWithPeriod({ ...sub, cancelAtPeriodEnd })) return [];
-  const then = deferred ? countedAnew(sub, { ...sub, planSnapshot: deferred.snapshot }) : sub;
+  const then = deferred ? withNewAnchor(sub, { ...sub, planSnapshot: deferred.snapshot }) : sub;
   return followingPeriods(then, until, row.periods);
 }
 
@@ -210,14 +210,14 @@ function following(row: Selected, now: number): Stretch[] {
 function segmentsOf(
   { start, end }: { start: number; end: number },
   changes: readonly Change[],
-  current: Plans & { quantity: number; currency: string },
+  current: SegmentPlans & { quantity: number; currency: string },
 ): Segment[] {
   const edges = [start, ...changes.map(({ at }) => at).filter(at => at > start && at < end)];
   return edges.map((from, at) => {
     // the first change after a time replaced the terms that were in force at it
     const { plan, addons, quantity, currency } = changes.find(change => change.at > from) ?? current;
-    const own = plan ? [planTerms(plan, quantity, currency)] : [];
-    const more = addons.flatMap(one => (one.addonPlan ? [planTerms(one.addonPlan, one.quantity, currency)] : []));
+    const own = plan ? [termsOfPlans(plan, quantity, currency)] : [];
+    const more = addons.flatMap(one => (one.addonPlan ? [termsOfPlans(one.addonPlan, one.quantity, currency)] : []));
     return { start: from, end: edges[at + 1] ?? end, terms: [...own, ...more.sort((a, b) => a.planId - b.planId)] };
   });
 }
