@@ -88,6 +88,10 @@ const imported = new Set(
   ),
 );
 
+/** A code that is written as a number; the statuses of HTTP have three digits. */
+const codeByNumber =
+  /\b(?:status|bizType|billingType|discountType|userScope|planApplyType|chargeType|chargeStatus|rechargeStatus): (?:[1-9]|[1-5]0)\b/g;
+
 const guards: Record<string, Guard> = {
   'the platform holds no business word': {
     over: sources('libs/platform/src'),
@@ -259,6 +263,11 @@ const guards: Record<string, Guard> = {
         .filter(([, , title = '']) => /\b[CDGMTU]\d{1,2}\b/.test(title))
         .map(([, , title]) => `${file}: ${title}`),
     planted: { file: 'apps/billing/test/x.test.ts', text: "describe('M2 discount', () => {" },
+  },
+  'a test of billing calls the codes of the API by their names': {
+    over: testSources.filter(({ file }) => file.startsWith('apps/billing/')),
+    find: ({ file, text }) => [...text.matchAll(codeByNumber)].map(([code]) => `${file}: ${code}`),
+    planted: { file: 'apps/billing/test/x.test.ts', text: 'expect(invoice).toMatchObject({ status: 3 });' },
   },
   'a file is one idea': {
     over: allSources,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { finishInvoice } from '@recur/contracts';
+import { finishInvoice, invoiceStatus, paymentStatus } from '@recur/contracts';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -28,9 +28,13 @@ describe('an open invoice', () => {
     expect(payment).toMatchObject({
       type: 'payment.failure',
       version: 2,
-      data: { paymentId, status: 30, failureReason: reason },
+      data: { paymentId, status: paymentStatus.failed, failureReason: reason },
     });
-    expect(invoice).toMatchObject({ type: 'invoice.failed', version: 3, data: { invoiceId, status: 4 } });
+    expect(invoice).toMatchObject({
+      type: 'invoice.failed',
+      version: 3,
+      data: { invoiceId, status: invoiceStatus.failed },
+    });
     expect(log).toMatchObject({
       actor: { kind: 'system' },
       requestId: expect.stringMatching(`^invoice.expire_${invoiceId}_${s.clock.now()}_`),
@@ -42,7 +46,10 @@ describe('an open invoice', () => {
       },
     });
     expect(more).toEqual([]);
-    expect(await s.detail(invoiceId)).toMatchObject({ status: 4, payment: { status: 30 } });
+    expect(await s.detail(invoiceId)).toMatchObject({
+      status: invoiceStatus.failed,
+      payment: { status: paymentStatus.failed },
+    });
     expect(await rows()).toEqual([]);
   });
 
@@ -51,10 +58,10 @@ describe('an open invoice', () => {
     await s.t.done(finishInvoice, { invoiceId, daysUtilDue: 0 });
     s.clock.advance(1_199);
     await s.expiries.sweep();
-    expect(await s.detail(invoiceId)).toMatchObject({ status: 2 });
+    expect(await s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.processing });
     s.clock.advance(1);
     await s.expiries.sweep();
-    expect(await s.detail(invoiceId)).toMatchObject({ status: 4 });
+    expect(await s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.failed });
   });
 
   it('fails without a payment where that was cleared, or has failed already', async () => {
@@ -70,7 +77,7 @@ describe('an open invoice', () => {
       'operation.logged 1',
       'operation.logged 1',
     ]);
-    expect(await s.detail(cleared.invoiceId)).toMatchObject({ status: 4 });
+    expect(await s.detail(cleared.invoiceId)).toMatchObject({ status: invoiceStatus.failed });
   });
 });
 
@@ -129,8 +136,11 @@ it('what fails to expire holds up no other, changes nothing, and expires later',
   await s.expiries.sweep();
   await s.expiries.sweep();
   expect(await s.types()).toEqual(['payment.failure 2', 'invoice.failed 3', 'operation.logged 1']);
-  expect(await s.detail(sound.invoiceId)).toMatchObject({ status: 4 });
-  expect(await s.detail(poisoned.invoiceId)).toMatchObject({ status: 2, payment: { status: 10 } });
+  expect(await s.detail(sound.invoiceId)).toMatchObject({ status: invoiceStatus.failed });
+  expect(await s.detail(poisoned.invoiceId)).toMatchObject({
+    status: invoiceStatus.processing,
+    payment: { status: paymentStatus.created },
+  });
   expect(await rows()).toEqual([poisoned.invoiceId]);
   await s.t.rows('drop function poison cascade');
   s.clock.advance(60);

@@ -1,5 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { emptyOf, invoiceDetail, newPayment, paymentDetail, planStatus, User, userStatus } from '@recur/contracts';
+import {
+  bizType,
+  emptyOf,
+  invoiceDetail,
+  invoiceStatus,
+  newPayment,
+  paymentDetail,
+  paymentStatus,
+  planStatus,
+  User,
+  userStatus,
+} from '@recur/contracts';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -26,7 +37,7 @@ describe('payment/new for a purchase', () => {
       invoiceId: expect.stringMatching(/^in_/),
       link: expect.stringMatching(/\/invoice\/[\w-]{43}$/),
       paymentId: expect.stringMatching(/^pay_/),
-      status: 10,
+      status: paymentStatus.created,
     });
     const events = await s.t.emitted();
     expect(events.map(({ type, version }) => `${type} ${version}`)).toEqual([
@@ -39,8 +50,8 @@ describe('payment/new for a purchase', () => {
       data: { target: `Payment(${answer.paymentId})`, content: 'New', ids: { invoiceId: answer.invoiceId, userId: 1 } },
     });
     expect(await s.detail(answer.invoiceId)).toMatchObject({
-      status: 2,
-      bizType: 1,
+      status: invoiceStatus.processing,
+      bizType: bizType.onetime,
       createFrom: 'Api',
       invoiceName: 'Talk',
       currency: 'EUR',
@@ -287,7 +298,7 @@ describe('payment/new for an open invoice', () => {
     const { invoiceId, paymentId: first, link } = await s.inState('cleared');
     await s.t.emitted();
     const answer = await s.t.done(newPayment, { invoiceId, gatewayId, externalPaymentId: 'again', totalAmount: 7033 });
-    expect(answer).toMatchObject({ invoiceId, externalPaymentId: 'again', status: 10 });
+    expect(answer).toMatchObject({ invoiceId, externalPaymentId: 'again', status: paymentStatus.created });
     expect(answer.link).not.toBe(link);
     const events = await s.t.emitted();
     expect(events.map(({ type, version }) => `${type} ${version}`)).toEqual([
@@ -299,13 +310,16 @@ describe('payment/new for an open invoice', () => {
     const { paymentId } = answer;
     expect(paymentId).not.toBe(first);
     expect(await s.detail(invoiceId)).toMatchObject({
-      status: 2,
+      status: invoiceStatus.processing,
       paymentId,
       link: answer.link,
-      payment: { status: 10 },
+      payment: { status: paymentStatus.created },
     });
     expect(await s.moves.receive(invoiceId)).toMatchObject({ ok: true });
-    expect(await s.detail(invoiceId)).toMatchObject({ status: 3, payment: { paymentId, status: 20 } });
+    expect(await s.detail(invoiceId)).toMatchObject({
+      status: invoiceStatus.paid,
+      payment: { paymentId, status: paymentStatus.success },
+    });
   });
 
   it('is refused where it has one, unless that has failed', async () => {
@@ -319,7 +333,10 @@ describe('payment/new for an open invoice', () => {
     await s.t.rows(`update payments set status = 'failed' where payment_id = $1`, [paymentId]);
     const { paymentId: second } = await s.t.done(newPayment, { invoiceId, gatewayId });
     const { paymentDetail: detail } = await s.t.done(paymentDetail, { paymentId: second });
-    expect(detail).toMatchObject({ payment: { status: 10 }, invoice: { invoiceId, paymentId: second } });
+    expect(detail).toMatchObject({
+      payment: { status: paymentStatus.created },
+      invoice: { invoiceId, paymentId: second },
+    });
   });
 
   it('has to agree with the invoice', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  creditAccountType,
   creditDetail,
   decrementPromoCredit,
   editCreditConfig,
@@ -31,10 +32,16 @@ describe('promo_credit_increment and _decrement', () => {
     const { UserPromoCreditAccount: account, creditTransaction } = await s.t.done(incrementPromoCredit, gift, {
       actor,
     });
-    expect(account).toMatchObject({ type: 2, userId: 1, currency: 'EUR', amount: 50, currencyAmount: 5000 });
+    expect(account).toMatchObject({
+      type: creditAccountType.promo,
+      userId: 1,
+      currency: 'EUR',
+      amount: 50,
+      currencyAmount: 5000,
+    });
     expect(creditTransaction).toMatchObject({
       creditId: account.id,
-      accountType: 2,
+      accountType: creditAccountType.promo,
       transactionType: 6,
       userId: 1,
       by: 'ada@example.com',
@@ -172,7 +179,7 @@ describe('the lists', () => {
     expect((await find({ userId: 1, transactionTypes: [2] })).total).toBe(0);
     expect((await find({ userId: 1, currency: 'USD' })).total).toBe(0);
     expect((await find({ email: 'user2@example.com' })).total).toBe(1);
-    expect((await find({ accountType: 1 })).total).toBe(0);
+    expect((await find({ accountType: creditAccountType.main })).total).toBe(0);
     expect(await s.t.call(listCreditTransactions, { accountType: 3 })).toMatchObject({ slug: 'invalid_parameters' });
   });
 });
@@ -180,9 +187,13 @@ describe('the lists', () => {
 describe('credit configs', () => {
   it('are one per type and currency, with defaults', async () => {
     await s.t.emitted();
-    const { creditConfig } = await s.t.done(newCreditConfig, { type: 2, currency: 'EUR', name: 'Points' });
+    const { creditConfig } = await s.t.done(newCreditConfig, {
+      type: creditAccountType.promo,
+      currency: 'EUR',
+      name: 'Points',
+    });
     expect(creditConfig).toMatchObject({
-      type: 2,
+      type: creditAccountType.promo,
       currency: 'EUR',
       name: 'Points',
       exchangeRate: 100,
@@ -197,21 +208,28 @@ describe('credit configs', () => {
     });
     const [event] = await s.t.emitted();
     expect(event).toMatchObject({ type: 'credit.config.created', version: 1 });
-    expect(await s.t.call(newCreditConfig, { type: 2, currency: 'EUR' })).toMatchObject({
+    expect(await s.t.call(newCreditConfig, { type: creditAccountType.promo, currency: 'EUR' })).toMatchObject({
       slug: 'credit_config_exists',
       message: 'There is a config of promo accounts in EUR',
     });
-    await s.t.done(newCreditConfig, { type: 1, currency: 'EUR' });
-    await s.t.done(newCreditConfig, { type: 2, currency: 'USD', exchangeRate: 1000, metaData: '{"a":1}' });
+    await s.t.done(newCreditConfig, { type: creditAccountType.main, currency: 'EUR' });
+    await s.t.done(newCreditConfig, {
+      type: creditAccountType.promo,
+      currency: 'USD',
+      exchangeRate: 1000,
+      metaData: '{"a":1}',
+    });
   });
 
   it('have a rate of at least 1, and 100 for main accounts', async () => {
     for (const exchangeRate of [0, -1]) {
-      expect(await s.t.call(newCreditConfig, { type: 2, currency: 'CHF', exchangeRate })).toMatchObject({
+      expect(
+        await s.t.call(newCreditConfig, { type: creditAccountType.promo, currency: 'CHF', exchangeRate }),
+      ).toMatchObject({
         issues: [{ path: '/exchangeRate' }],
       });
     }
-    const main = { type: 1, currency: 'CHF', exchangeRate: 200 };
+    const main = { type: creditAccountType.main, currency: 'CHF', exchangeRate: 200 };
     expect(await s.t.call(newCreditConfig, main)).toMatchObject({
       slug: 'invalid_parameters',
       issues: [{ path: '/exchangeRate' }],
@@ -223,7 +241,7 @@ describe('credit configs', () => {
 
   it('change where they are edited, accounts with them', async () => {
     await s.t.emitted();
-    const change = { type: 2, currency: 'EUR', exchangeRate: 50, recurring: 1 };
+    const change = { type: creditAccountType.promo, currency: 'EUR', exchangeRate: 50, recurring: 1 };
     const { creditConfig } = await s.t.done(editCreditConfig, change);
     expect(creditConfig).toMatchObject({ name: 'Points', exchangeRate: 50, recurring: 1, payoutEnable: 1 });
     expect((await s.t.emitted()).map(({ type }) => type)).toEqual(['credit.config.updated', 'operation.logged']);
@@ -231,7 +249,7 @@ describe('credit configs', () => {
     expect(await s.t.emitted()).toEqual([]);
     const { creditAccounts } = await s.t.done(listCreditAccounts, { userId: 1 });
     expect(creditAccounts).toMatchObject([{ amount: 30, currencyAmount: 1500, exchangeRate: 50 }]);
-    expect(await s.t.call(editCreditConfig, { type: 1, currency: 'USD' })).toMatchObject({
+    expect(await s.t.call(editCreditConfig, { type: creditAccountType.main, currency: 'USD' })).toMatchObject({
       slug: 'credit_config_not_found',
     });
   });

@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  bizType,
   cancelRefund,
+  creditAccountType,
   creditDetail,
+  creditRechargeStatus,
   editCreditConfig,
   incrementPromoCredit,
+  invoiceStatus,
   markWireTransferSuccess,
   newCreditConfig,
   newCreditRecharge,
+  paymentStatus,
   refundInvoice,
 } from '@recur/contracts';
 import { rechargeFailed, rechargePaid } from '../../src/credits/recharges.js';
@@ -41,10 +46,22 @@ describe('credit/new_credit_recharge', () => {
   it('makes an open invoice of bizType 4, whose payment adds its amount to the main account', async () => {
     const made = await sold({ name: 'Top-up', description: 'For May' });
     expect(made).toMatchObject({
-      creditAccount: { type: 1, userId: 1, currency: 'EUR', amount: 0 },
-      creditRecharge: { rechargeStatus: 10, accountType: 1, totalAmount: 5000, paymentAmount: '5000', name: 'Top-up' },
-      invoice: { bizType: 4, status: 2, totalAmount: 5000, taxAmount: 0, invoiceName: 'Top-up' },
-      payment: { status: 10, totalAmount: 5000 },
+      creditAccount: { type: creditAccountType.main, userId: 1, currency: 'EUR', amount: 0 },
+      creditRecharge: {
+        rechargeStatus: creditRechargeStatus.created,
+        accountType: creditAccountType.main,
+        totalAmount: 5000,
+        paymentAmount: '5000',
+        name: 'Top-up',
+      },
+      invoice: {
+        bizType: bizType.creditRecharge,
+        status: invoiceStatus.processing,
+        totalAmount: 5000,
+        taxAmount: 0,
+        invoiceName: 'Top-up',
+      },
+      payment: { status: paymentStatus.created, totalAmount: 5000 },
       user: { id: 1 },
       paid: false,
     });
@@ -106,12 +123,12 @@ describe('credit/new_credit_recharge', () => {
     expect(await recharge({ gatewayId: 999 })).toMatchObject({ slug: 'gateway_not_found' });
     expect(await recharge({ rechargeAmount: 0 })).toMatchObject({ issues: [{ path: '/rechargeAmount' }] });
     expect(await s.everything()).toEqual(before);
-    await s.t.done(newCreditConfig, { type: 1, currency: 'EUR', rechargeEnable: 0 });
+    await s.t.done(newCreditConfig, { type: creditAccountType.main, currency: 'EUR', rechargeEnable: 0 });
     expect(await recharge()).toMatchObject({
       slug: 'credit_recharge_disabled',
       message: 'Main accounts in EUR cannot be recharged',
     });
-    await s.t.done(editCreditConfig, { type: 1, currency: 'EUR', rechargeEnable: 1 });
+    await s.t.done(editCreditConfig, { type: creditAccountType.main, currency: 'EUR', rechargeEnable: 1 });
     expect(await recharge()).toMatchObject({ ok: true });
   });
 });

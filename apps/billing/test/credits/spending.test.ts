@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { creditTransactionType } from '@recur/contracts';
+import { creditAccountType, creditTransactionType } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
 import * as credits from '../../src/credits/spending.js';
@@ -78,7 +78,14 @@ describe('promo credit', () => {
     expect(event).toMatchObject({
       type: 'credit.account.updated',
       version: 2,
-      data: { userId, type: 2, amount: 30, currencyAmount: 3000, totalIncrementAmount: 80, totalDecrementAmount: -50 },
+      data: {
+        userId,
+        type: creditAccountType.promo,
+        amount: 30,
+        currencyAmount: 3000,
+        totalIncrementAmount: 80,
+        totalDecrementAmount: -50,
+      },
     });
   });
 

@@ -3,13 +3,20 @@ import {
   activateDiscount,
   deactivateDiscount,
   deleteDiscount,
+  discountBillingType,
+  discountPlanApplyType,
+  discountStatus,
+  discountType,
+  discountUserScope,
   editDiscount,
   getDiscount,
   incrementDiscountQuantity,
   listDiscounts,
   listUserDiscounts,
   newDiscount,
+  planType,
   previewDiscount,
+  userDiscountStatus,
 } from '@recur/contracts';
 import * as discounts from '../../src/discounts/redemption.js';
 import type { Application } from '../../src/discounts/uses.js';
@@ -28,13 +35,19 @@ beforeAll(async () => {
 });
 afterAll(() => s.t.close());
 
-const half = { billingType: 1, discountType: 1, discountPercentage: 5000, startTime: 0, endTime: 0 };
+const half = {
+  billingType: discountBillingType.onetime,
+  discountType: discountType.percentage,
+  discountPercentage: 5000,
+  startTime: 0,
+  endTime: 0,
+};
 const made = async (code: string, over: object = {}) =>
   (await s.t.done(newDiscount, { code, ...half, ...over })).discount;
 const detail = async (id: number) => (await s.t.done(getDiscount, { id })).discount;
 const use = (code: string, userId: number, over: Partial<discounts.RedemptionRequest & Application> = {}) =>
   s.t.db.write(s.t.callerOf(), async tx => {
-    const plan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
+    const plan = { id: 7, type: planType.main, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
     const submit = {
       code,
       userId,
@@ -58,8 +71,8 @@ describe('discount/new and edit', () => {
       type: [1],
     };
     const settings = {
-      billingType: 2,
-      discountType: 2,
+      billingType: discountBillingType.recurring,
+      discountType: discountType.fixedAmount,
       discountAmount: 500,
       currency: 'EUR',
       cycleLimit: 3,
@@ -70,24 +83,36 @@ describe('discount/new and edit', () => {
       metadata: { a: 1 },
       quantity: 7,
       userLimit: 2,
-      userScope: 2,
+      userScope: discountUserScope.renewalsOnly,
       upgradeOnly: true,
       advance: true,
-      planApplyType: 3,
+      planApplyType: discountPlanApplyType.groups,
       planIds: [7],
       planApplyGroup: group,
     };
     const discount = await made('ALL', { ...settings, discountPercentage: 0, upgradeLongPlanOnly: true });
-    expect(discount).toMatchObject({ ...settings, status: 1, code: 'ALL', upgradeLongerOnly: true, isDeleted: 0 });
+    expect(discount).toMatchObject({
+      ...settings,
+      status: discountStatus.editable,
+      code: 'ALL',
+      upgradeLongerOnly: true,
+      isDeleted: 0,
+    });
     expect(await s.t.emitted()).toMatchObject([
       {
         type: 'operation.logged',
         data: { target: `Discount(${discount.id}-ALL)`, content: 'New', ids: { discountCode: 'ALL' } },
       },
     ]);
-    const change = { id: discount.id, discountType: 2, discountAmount: 600, quantity: 8, planApplyType: 0 };
+    const change = {
+      id: discount.id,
+      discountType: discountType.fixedAmount,
+      discountAmount: 600,
+      quantity: 8,
+      planApplyType: discountPlanApplyType.all,
+    };
     const { discount: edited } = await s.t.done(editDiscount, change);
-    expect(edited).toEqual({ ...discount, discountAmount: 600, quantity: 8, planApplyType: 0 });
+    expect(edited).toEqual({ ...discount, discountAmount: 600, quantity: 8, planApplyType: discountPlanApplyType.all });
     expect(await detail(discount.id)).toMatchObject({ discountAmount: 600, plans: [{ id: 7 }], liveQuantity: 8 });
   });
 
@@ -109,17 +134,19 @@ describe('discount/new and edit', () => {
   it('freeze the size once the discount was activated', async () => {
     const { id } = await made('FROZEN');
     await s.t.done(activateDiscount, { id });
-    expect(await s.t.call(editDiscount, { id, discountType: 1, discountPercentage: 1 })).toMatchObject({
+    expect(
+      await s.t.call(editDiscount, { id, discountType: discountType.percentage, discountPercentage: 1 }),
+    ).toMatchObject({
       slug: 'discount_frozen',
       message: `Discount ${id} has been activated: cannot change percentage`,
     });
     const { discount } = await s.t.done(editDiscount, {
       id,
-      discountType: 1,
+      discountType: discountType.percentage,
       name: 'Autumn',
       discountPercentage: 5000,
     });
-    expect(discount).toMatchObject({ name: 'Autumn', status: 2 });
+    expect(discount).toMatchObject({ name: 'Autumn', status: discountStatus.active });
   });
 });
 
@@ -146,19 +173,21 @@ describe('activate, deactivate and delete', () => {
     for (const move of [activateDiscount, deactivateDiscount, deleteDiscount, getDiscount]) {
       expect(await s.t.call(move, { id })).toMatchObject({ slug: 'discount_not_found' });
     }
-    expect(await s.t.call(editDiscount, { id, discountType: 1 })).toMatchObject({ slug: 'discount_not_found' });
+    expect(await s.t.call(editDiscount, { id, discountType: discountType.percentage })).toMatchObject({
+      slug: 'discount_not_found',
+    });
     expect(await s.t.call(incrementDiscountQuantity, { id, amount: 1 })).toMatchObject({ slug: 'discount_not_found' });
-    expect(await made('MOVES')).toMatchObject({ status: 1 });
+    expect(await made('MOVES')).toMatchObject({ status: discountStatus.editable });
   });
 
   it('an expired discount is active again once its endTime is later', async () => {
     const { id } = await made('EXPIRES', { endTime: s.clock.now() + 10 });
     await s.t.done(activateDiscount, { id });
     s.clock.advance(10);
-    expect(await detail(id)).toMatchObject({ status: 4 });
+    expect(await detail(id)).toMatchObject({ status: discountStatus.expired });
     expect(await s.t.call(activateDiscount, { id })).toMatchObject({ slug: 'discount_wrong_state' });
-    await s.t.done(editDiscount, { id, discountType: 1, endTime: s.clock.now() + 10 });
-    expect(await detail(id)).toMatchObject({ status: 2 });
+    await s.t.done(editDiscount, { id, discountType: discountType.percentage, endTime: s.clock.now() + 10 });
+    expect(await detail(id)).toMatchObject({ status: discountStatus.active });
     s.clock.advance(10);
   });
 
@@ -216,8 +245,15 @@ describe('the lists', () => {
     const { userDiscounts, total } = await s.t.done(listUserDiscounts, { id });
     expect(total).toBe(2);
     expect(userDiscounts).toMatchObject([
-      { status: 2, user: { id: 2 }, plan: { id: 7 } },
-      { status: 1, code: 'USED', applyAmount: 490, currency: 'EUR', recurring: 0, subscriptionId: 'sub_1' },
+      { status: userDiscountStatus.rolledBack, user: { id: 2 }, plan: { id: 7 } },
+      {
+        status: userDiscountStatus.used,
+        code: 'USED',
+        applyAmount: 490,
+        currency: 'EUR',
+        recurring: 0,
+        subscriptionId: 'sub_1',
+      },
     ]);
     expect(await found({ userIds: '1' })).toEqual(['in_USED_1']);
     expect(await found({ email: 'user2@example.com' })).toEqual(['in_USED_2']);
@@ -233,7 +269,12 @@ describe('the lists', () => {
 describe('discount/plan_apply_preview', () => {
   const preview = (input: object) => s.t.done(previewDiscount, { planId: 7, ...input });
   it('says whether the code fits plan and user, and uses nothing', async () => {
-    const { id } = await made('PRE', { planApplyType: 1, planIds: [7], userScope: 1, userLimit: 1 });
+    const { id } = await made('PRE', {
+      planApplyType: discountPlanApplyType.listed,
+      planIds: [7],
+      userScope: discountUserScope.newUsers,
+      userLimit: 1,
+    });
     expect(await preview({ code: 'PRE' })).toMatchObject({
       valid: false,
       discountMessage: 'Discount code PRE is not active',

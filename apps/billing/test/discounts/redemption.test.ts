@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { activateDiscount, deleteDiscount, getDiscount, newDiscount } from '@recur/contracts';
+import {
+  activateDiscount,
+  deleteDiscount,
+  discountBillingType,
+  discountPlanApplyType,
+  discountType,
+  discountUserScope,
+  getDiscount,
+  newDiscount,
+  planType,
+} from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
@@ -37,13 +47,19 @@ const inReader = async <T>(run: (reader: Parameters<typeof discounts.check>[0]) 
 
 /** An activated code. */
 async function code(name: string, over: object = {}) {
-  const terms = { billingType: 1, discountType: 1, discountPercentage: 1000, startTime: 0, endTime: 0 };
+  const terms = {
+    billingType: discountBillingType.onetime,
+    discountType: discountType.percentage,
+    discountPercentage: 1000,
+    startTime: 0,
+    endTime: 0,
+  };
   const { discount } = await t.done(newDiscount, { code: name, ...terms, ...over });
   await t.done(activateDiscount, { id: discount.id });
   return discount.id;
 }
 
-const plan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
+const plan = { id: 7, type: planType.main, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
 const submit = (name: string, over: Partial<discounts.RedemptionRequest> = {}): discounts.RedemptionRequest => ({
   code: name,
   userId: 1,
@@ -70,7 +86,12 @@ const used = async (id: number) => (await t.done(getDiscount, { id })).discount.
 
 describe('reserve', () => {
   it('answers the discount as pricing takes it, and records the use', async () => {
-    const id = await code('FIXED', { discountType: 2, discountPercentage: 0, discountAmount: 2500, currency: 'EUR' });
+    const id = await code('FIXED', {
+      discountType: discountType.fixedAmount,
+      discountPercentage: 0,
+      discountAmount: 2500,
+      currency: 'EUR',
+    });
     const granted = await reserve('FIXED', { subscriptionId: 'sub_1', invoiceId: 'in_fixed', amount: 1999n });
     expect(granted).toMatchObject({ discountId: id, terms: { kind: 'fixed', amount: 2500n }, recurring: false });
     expect(priceLines([line(1999n)], { discount: granted.terms }).amounts.discountAmount).toBe(1999n);
@@ -80,8 +101,17 @@ describe('reserve', () => {
   });
 
   it('refuses with the reason, for which check asks without a lock', async () => {
-    await code('NARROW', { planApplyType: 1, planIds: [8], userScope: 1 });
-    await code('DOLLARS', { discountType: 2, discountPercentage: 0, discountAmount: 5, currency: 'USD' });
+    await code('NARROW', {
+      planApplyType: discountPlanApplyType.listed,
+      planIds: [8],
+      userScope: discountUserScope.newUsers,
+    });
+    await code('DOLLARS', {
+      discountType: discountType.fixedAmount,
+      discountPercentage: 0,
+      discountAmount: 5,
+      currency: 'USD',
+    });
     const reasons: [string, Partial<discounts.RedemptionRequest>, string | undefined][] = [
       ['NONE', {}, 'There is no discount code NONE'],
       ['narrow', {}, 'There is no discount code narrow'],
@@ -175,7 +205,7 @@ describe('a recurring discount', () => {
     );
 
   it('cycleLimit 3: invoices 1, 2, 3 and an upgrade between 2 and 3 are discounted, invoice 4 is not', async () => {
-    const id = await code('CYCLES', { billingType: 2, cycleLimit: 3, quantity: 1 });
+    const id = await code('CYCLES', { billingType: discountBillingType.recurring, cycleLimit: 3, quantity: 1 });
     await reserve('CYCLES', { ...bound, invoiceId: 'in_c1' });
     expect(await next(id)).toMatchObject({ recurring: true, terms: { kind: 'percentage', percentage: 1000 } });
     await cycle(id, 'in_c2');
@@ -191,7 +221,12 @@ describe('a recurring discount', () => {
   });
 
   it('outlives its endTime and its deletion, and ends with a plan that it does not fit', async () => {
-    const over = { billingType: 2, planApplyType: 1, planIds: [7], endTime: clock.now() + 100 };
+    const over = {
+      billingType: discountBillingType.recurring,
+      planApplyType: discountPlanApplyType.listed,
+      planIds: [7],
+      endTime: clock.now() + 100,
+    };
     const id = await code('BOUND', over);
     await reserve('BOUND', { ...bound, invoiceId: 'in_b1' });
     clock.advance(200);

@@ -1,5 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { activateDiscount, deactivateDiscount, deleteDiscount, editDiscount, newDiscount } from '@recur/contracts';
+import {
+  activateDiscount,
+  deactivateDiscount,
+  deleteDiscount,
+  discountBillingType,
+  discountPlanApplyType,
+  discountType,
+  discountUserScope,
+  editDiscount,
+  newDiscount,
+  planType,
+} from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import * as discounts from '../../src/discounts/redemption.js';
@@ -12,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const plan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
+const plan = { id: 7, type: planType.main, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
 const yearly = { ...plan, id: 8, intervalUnit: 'year' };
 const group = {
   currency: ['EUR'],
@@ -23,7 +34,13 @@ const group = {
 let codes = 0;
 /** An activated code with the given settings. */
 async function made(settings: object): Promise<{ code: string; id: number }> {
-  const terms = { billingType: 1, discountType: 1, discountPercentage: 1000, startTime: 0, endTime: 0 };
+  const terms = {
+    billingType: discountBillingType.onetime,
+    discountType: discountType.percentage,
+    discountPercentage: 1000,
+    startTime: 0,
+    endTime: 0,
+  };
   const code = `SCOPE${++codes}`;
   const { discount } = await t.done(newDiscount, { ...terms, code, ...settings });
   await t.done(activateDiscount, { id: discount.id });
@@ -85,7 +102,7 @@ const scopes: [name: string, settings: object, submits: [Partial<discounts.Redem
   ],
   [
     'userScope 1: no paid subscription invoice before',
-    { userScope: 1 },
+    { userScope: discountUserScope.newUsers },
     [
       [{}, ''],
       [{ paidInvoices: 1 }, 'is for new customers only'],
@@ -93,7 +110,7 @@ const scopes: [name: string, settings: object, submits: [Partial<discounts.Redem
   ],
   [
     'userScope 2: at least one',
-    { userScope: 2 },
+    { userScope: discountUserScope.renewalsOnly },
     [
       [{}, 'is for existing customers only'],
       [{ paidInvoices: 1, operation: 'renew' }, ''],
@@ -102,7 +119,7 @@ const scopes: [name: string, settings: object, submits: [Partial<discounts.Redem
   ['planApplyType 0: all plans', {}, [[{ plan: yearly }, '']]],
   [
     'planApplyType 1: the listed',
-    { planApplyType: 1, planIds: [7] },
+    { planApplyType: discountPlanApplyType.listed, planIds: [7] },
     [
       [{}, ''],
       [{ plan: yearly }, `${other} 8`],
@@ -110,7 +127,7 @@ const scopes: [name: string, settings: object, submits: [Partial<discounts.Redem
   ],
   [
     'planApplyType 2: all but them',
-    { planApplyType: 2, planIds: [7] },
+    { planApplyType: discountPlanApplyType.allButListed, planIds: [7] },
     [
       [{}, `${other} 7`],
       [{ plan: yearly }, ''],
@@ -118,7 +135,7 @@ const scopes: [name: string, settings: object, submits: [Partial<discounts.Redem
   ],
   [
     'planApplyType 3: the group',
-    { planApplyType: 3, planApplyGroup: group },
+    { planApplyType: discountPlanApplyType.groups, planApplyGroup: group },
     [
       [{}, ''],
       [{ plan: yearly }, `${other} 8`],
@@ -126,7 +143,7 @@ const scopes: [name: string, settings: object, submits: [Partial<discounts.Redem
   ],
   [
     'planApplyType 4: all but it',
-    { planApplyType: 4, planApplyGroup: group },
+    { planApplyType: discountPlanApplyType.allButGroups, planApplyGroup: group },
     [
       [{}, `${other} 7`],
       [{ plan: yearly }, ''],
@@ -198,7 +215,7 @@ const scopes: [name: string, settings: object, submits: [Partial<discounts.Redem
   ],
   [
     'a fixed amount in its own currency',
-    { discountType: 2, discountPercentage: 0, discountAmount: 500, currency: 'EUR' },
+    { discountType: discountType.fixedAmount, discountPercentage: 0, discountAmount: 500, currency: 'EUR' },
     [
       [{}, ''],
       [{ currency: 'USD' }, 'is in EUR, not in USD'],
@@ -219,7 +236,11 @@ describe('a code is used, and previewed, within its scope', () => {
     await t.done(deactivateDiscount, { id });
     expect(await judged(code)).toBe('is not active');
     await t.done(activateDiscount, { id });
-    await t.done(editDiscount, { id, discountType: 1, userScope: 2 });
+    await t.done(editDiscount, {
+      id,
+      discountType: discountType.percentage,
+      userScope: discountUserScope.renewalsOnly,
+    });
     expect(await judged(code)).toBe('is for existing customers only');
     await t.done(deleteDiscount, { id });
     expect(await judged(code)).toBe(`There is no discount code ${code}`);
@@ -242,7 +263,7 @@ describe('cycleLimit', () => {
     [1, [false, false, false, false]],
     [3, [true, true, false, false]],
   ])('%i: the cycles after the first invoice that it still reduces', async (cycleLimit, expected) => {
-    const { code, id } = await made({ billingType: 2, cycleLimit });
+    const { code, id } = await made({ billingType: discountBillingType.recurring, cycleLimit });
     const of = { discountId: id, subscriptionId: `sub_${id}` };
     const use = { userId: 1, planId: 7, currency: 'EUR' };
     await t.db.write(t.callerOf(), async tx => {

@@ -7,6 +7,10 @@ import {
   createSubscription,
   deactivateDiscount,
   deleteDiscount,
+  discountBillingType,
+  discountPlanApplyType,
+  discountStatus,
+  discountType,
   editBatchTemplate,
   editDiscount,
   generateBatchCodes,
@@ -21,6 +25,7 @@ import {
   previewDiscount,
   previewNextInvoice,
   previewSubscription,
+  subscriptionStatus,
 } from '@recur/contracts';
 import { type World, world } from '../subscriptions/world.js';
 
@@ -30,7 +35,13 @@ beforeAll(async () => {
 });
 afterAll(() => w.t.close());
 
-const tenth = { billingType: 1, discountType: 1, discountPercentage: 1000, startTime: 0, endTime: 0 };
+const tenth = {
+  billingType: discountBillingType.onetime,
+  discountType: discountType.percentage,
+  discountPercentage: 1000,
+  startTime: 0,
+  endTime: 0,
+};
 
 /** An active template, and so many of its codes. */
 async function campaign(codePrefix: string, codes: number, over: object = {}) {
@@ -111,7 +122,7 @@ describe('a template', () => {
     expect(await edit({ codePrefix: 'OTHER' })).toMatchObject({ issues: [{ path: '/codePrefix' }] });
     expect(await templateOf(id)).toMatchObject({ name: 'Six', quantity: 6, discountPercentage: 2000, code: 'TERMS' });
     for (const [operation, over] of [
-      [editDiscount, { discountType: 1, quantity: 1 }],
+      [editDiscount, { discountType: discountType.percentage, quantity: 1 }],
       [incrementDiscountQuantity, { amount: 1 }],
     ] as const) {
       expect(await w.t.call(operation, { id, ...over })).toMatchObject({ slug: 'discount_not_found' });
@@ -133,7 +144,9 @@ describe('a template', () => {
     await buy(String(codes[0]));
     const listed = await w.t.done(listBatchTemplates, { searchKey: 'partner', sortField: 'gmt_modify' });
     expect(listed).toMatchObject({
-      templates: [{ id, codePrefix: 'LISTED', childCodeCount: 4, usedChildCodeCount: 1, status: 2 }],
+      templates: [
+        { id, codePrefix: 'LISTED', childCodeCount: 4, usedChildCodeCount: 1, status: discountStatus.active },
+      ],
       total: 1,
       activeTemplateCount: before.activeTemplateCount + 1,
       totalChildCodeCount: before.totalChildCodeCount + 4,
@@ -212,10 +225,14 @@ describe('a generated code', () => {
   });
 
   it('has the limits of its template: users, plans, times, and its end', async () => {
-    const { id, codes } = await campaign('LIMITS', 6, { userLimit: 1, planApplyType: 1, planIds: [10] });
+    const { id, codes } = await campaign('LIMITS', 6, {
+      userLimit: 1,
+      planApplyType: discountPlanApplyType.listed,
+      planIds: [10],
+    });
     const userId = w.newUser();
     const { subscription } = await w.create({ userId, discountCode: String(codes[0]) });
-    expect(subscription.status).toBe(1);
+    expect(subscription.status).toBe(subscriptionStatus.pending);
     const judged = (code: unknown, over: object = {}) =>
       w.t.done(previewDiscount, { code: String(code), planId: 10, userId, ...over });
     expect(await judged(codes[1])).toMatchObject({ valid: false, discount: { code: codes[1] } });
@@ -230,7 +247,7 @@ describe('a generated code', () => {
   });
 
   it('of a recurring discount reduces every invoice of its subscription under its own name', async () => {
-    const { codes } = await campaign('YEARS', 1, { billingType: 2, cycleLimit: 3 });
+    const { codes } = await campaign('YEARS', 1, { billingType: discountBillingType.recurring, cycleLimit: 3 });
     const discountCode = String(codes[0]);
     const { invoice } = await w.t.done(previewSubscription, { planId: 10, userId: w.newUser(), discountCode });
     expect(invoice).toMatchObject({ totalAmount: 2700, discount: { code: discountCode } });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   cancelInvoice,
+  emailStatus,
   invoiceDetail,
   listEmailHistory,
   markRefundSuccess,
@@ -59,7 +60,11 @@ describe('invoice/send_email', () => {
     await s.t.emitted();
     await s.t.done(sendInvoiceEmail, { invoiceId });
     expect(mailbox.mails).toEqual([]);
-    expect(await newest()).toMatchObject({ email: 'user1@example.com', status: 0, attachFile: `${number}.pdf` });
+    expect(await newest()).toMatchObject({
+      email: 'user1@example.com',
+      status: emailStatus.pending,
+      attachFile: `${number}.pdf`,
+    });
     await s.t.work.drain();
     expect(mailbox.mails).toHaveLength(1);
     const mail = await simpleParser(mailbox.mails[0] ?? '');
@@ -73,7 +78,7 @@ describe('invoice/send_email', () => {
     const [pdf] = mail.attachments;
     expect(pdf).toMatchObject({ filename: `${number}.pdf`, contentType: 'application/pdf' });
     expect((await pagesOf(new Uint8Array(pdf?.content ?? []))).join()).toContain(number);
-    expect(await newest()).toMatchObject({ status: 1, response: expect.stringMatching(/^250/) });
+    expect(await newest()).toMatchObject({ status: emailStatus.sent, response: expect.stringMatching(/^250/) });
     const logs = (await s.t.emitted()).map(({ type, data }) => [type, data]);
     expect(logs).toEqual([
       ['operation.logged', expect.objectContaining({ target: `Invoice(${invoiceId})`, content: 'SendEmail' })],
@@ -192,7 +197,10 @@ describe('an e-mail that fails', () => {
     const { invoiceId } = await send();
     await s.t.work.drain();
     expect((await s.detail(invoiceId)).sendStatus).toBe(2);
-    expect(await newest()).toMatchObject({ status: 0, response: expect.stringContaining('451 Try later') });
+    expect(await newest()).toMatchObject({
+      status: emailStatus.pending,
+      response: expect.stringContaining('451 Try later'),
+    });
     s.clock.advance(59);
     await s.t.work.drain();
     expect(mailbox.mails).toEqual([]);
@@ -200,18 +208,18 @@ describe('an e-mail that fails', () => {
     s.clock.advance(1);
     await s.t.work.drain();
     expect(mailbox.mails).toHaveLength(1);
-    expect(await newest()).toMatchObject({ status: 1 });
+    expect(await newest()).toMatchObject({ status: emailStatus.sent });
   });
 
   it('is given up after six attempts', async () => {
     mailbox.answer = { code: 421, text: 'Busy' };
     await send();
     for (const pause of [0, 60, 300, 1_800, 7_200, 21_600]) {
-      expect(await newest()).toMatchObject({ status: 0 });
+      expect(await newest()).toMatchObject({ status: emailStatus.pending });
       s.clock.advance(pause);
       await s.t.work.drain();
     }
-    expect(await newest()).toMatchObject({ status: 2, response: expect.stringContaining('Busy') });
+    expect(await newest()).toMatchObject({ status: emailStatus.failed, response: expect.stringContaining('Busy') });
     mailbox.answer = undefined;
     s.clock.advance(86_400);
     await s.t.work.drain();
@@ -224,14 +232,14 @@ describe('an e-mail that fails', () => {
     const response = 'The PDF could not be made: it took too long';
     for (const [at, pause] of [60, 300, 1_800, 7_200, 21_600].entries()) {
       await s.t.work.drain();
-      expect(await newest()).toMatchObject({ status: 0, response });
+      expect(await newest()).toMatchObject({ status: emailStatus.pending, response });
       s.clock.advance(pause - 1);
       await s.t.work.drain();
       expect(fails).toHaveBeenCalledTimes(at + 1);
       s.clock.advance(1);
     }
     await s.t.work.drain();
-    expect(await newest()).toMatchObject({ status: 2, response });
+    expect(await newest()).toMatchObject({ status: emailStatus.failed, response });
     s.clock.advance(10 * 86_400);
     await s.t.work.drain();
     expect(fails).toHaveBeenCalledTimes(6);
@@ -243,7 +251,10 @@ describe('an e-mail that fails', () => {
     mailbox.answer = { code: 550, text: 'No such mailbox' };
     await send();
     await s.t.work.drain();
-    expect(await newest()).toMatchObject({ status: 2, response: expect.stringContaining('No such mailbox') });
+    expect(await newest()).toMatchObject({
+      status: emailStatus.failed,
+      response: expect.stringContaining('No such mailbox'),
+    });
     mailbox.answer = undefined;
   });
 });
@@ -324,7 +335,9 @@ describe('without a mail server', () => {
     await local.t.done(sendInvoiceEmail, { invoiceId });
     await local.t.work.drain();
     const { emailHistories } = await local.t.done(listEmailHistory, {});
-    expect(emailHistories).toMatchObject([{ status: 2, response: 'No mail server is configured (SMTP_URL)' }]);
+    expect(emailHistories).toMatchObject([
+      { status: emailStatus.failed, response: 'No mail server is configured (SMTP_URL)' },
+    ]);
     await local.t.close();
   });
 });

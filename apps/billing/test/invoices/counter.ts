@@ -1,4 +1,12 @@
-import { createFrom, creditTransactionType, emptyOf, type Invoice, Plan, PlanSnapshot } from '@recur/contracts';
+import {
+  createFrom,
+  creditTransactionType,
+  emptyOf,
+  type Invoice,
+  Plan,
+  PlanSnapshot,
+  planType,
+} from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { addMain } from '../../src/credits/spending.js';
 import { allGateways } from '../../src/gateways/gateway-index.js';
@@ -9,7 +17,14 @@ import { isBelowMinimum, previewOf } from '../../src/invoices/issuing/preview.js
 import type { TaxRate } from '../../src/pricing/tax.js';
 import type { Shop } from '../shop.js';
 
-const mainPlan = { ...emptyOf(Plan), id: 10, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
+const mainPlan = {
+  ...emptyOf(Plan),
+  id: 10,
+  type: planType.main,
+  currency: 'EUR',
+  intervalUnit: 'month',
+  intervalCount: 1,
+};
 
 /** An item of the plan, with quantity 1; it is taxed by the rules. */
 export const item = (unitAmount: bigint, over: Partial<InvoiceItem> = {}): InvoiceItem => ({

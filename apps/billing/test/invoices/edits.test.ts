@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { editInvoice, type Invoice, newInvoice, planStatus } from '@recur/contracts';
+import { editInvoice, type Invoice, invoiceStatus, newInvoice, paymentStatus, planStatus } from '@recur/contracts';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -98,7 +98,12 @@ describe('invoice/edit', () => {
   it('with finish opens the draft, as invoice/new does', async () => {
     await draft();
     const invoice = await edit({ finish: true, taxPercentage: 0 });
-    expect(invoice).toMatchObject({ status: 2, dayUtilDue: 3, totalAmount: 6497, payment: { status: 10 } });
+    expect(invoice).toMatchObject({
+      status: invoiceStatus.processing,
+      dayUtilDue: 3,
+      totalAmount: 6497,
+      payment: { status: paymentStatus.created },
+    });
     expect(invoice.number).not.toBe('');
     const events = await s.t.emitted();
     expect(events.map(({ type, version }) => `${type} ${version}`)).toEqual([
@@ -118,7 +123,11 @@ describe('invoice/edit', () => {
   it('with finish pays at once what comes to 0', async () => {
     await draft();
     const free = [{ name: 'Gift', unitAmountExcludingTax: 0 }];
-    expect(await edit({ finish: true, lines: free })).toMatchObject({ status: 3, paymentId: '', totalAmount: 0 });
+    expect(await edit({ finish: true, lines: free })).toMatchObject({
+      status: invoiceStatus.paid,
+      paymentId: '',
+      totalAmount: 0,
+    });
     expect(await s.types()).toEqual(['invoice.updated 2', 'invoice.paid 3', 'operation.logged 1']);
   });
 
@@ -148,9 +157,12 @@ describe('invoice/edit', () => {
     await s.stranger(merchantId);
     await s.t.emitted();
     const { invoice: opened } = await s.t.done(editInvoice, { ...finish, name: 'March' }, { merchantId });
-    expect(opened).toMatchObject({ status: 2, gateway: { gatewayName: 'wire_transfer' } });
+    expect(opened).toMatchObject({ status: invoiceStatus.processing, gateway: { gatewayName: 'wire_transfer' } });
     const [updated] = await s.t.emitted();
-    expect(updated).toMatchObject({ type: 'invoice.updated', data: { status: 1, gatewayId: 0, gateway: null } });
+    expect(updated).toMatchObject({
+      type: 'invoice.updated',
+      data: { status: invoiceStatus.pending, gatewayId: 0, gateway: null },
+    });
   });
 });
 

@@ -2,18 +2,23 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   activateDiscount,
   cancelRefund,
+  creditAccountType,
+  discountBillingType,
+  discountType,
   emptyOf,
   explainInvoice,
   getDiscount,
   type Invoice,
   incrementPromoCredit,
   invoiceDetail,
+  invoiceStatus,
   listRefunds,
   markRefundSuccess,
   newCreditConfig,
   newDiscount,
   Plan,
   refundInvoice,
+  refundStatus,
   setUsRates,
   UsVatConfig,
 } from '@recur/contracts';
@@ -117,8 +122,8 @@ describe('reductions', () => {
   });
 
   it('base 5050, rate 100: 50 credits, 5000; rate 1000: 5 credits, 5000; JPY, rate 30, base 10: 9 for 30, with 3 nothing', async () => {
-    await s.t.done(newCreditConfig, { type: 2, currency: 'USD', exchangeRate: 1000 });
-    await s.t.done(newCreditConfig, { type: 2, currency: 'JPY', exchangeRate: 30 });
+    await s.t.done(newCreditConfig, { type: creditAccountType.promo, currency: 'USD', exchangeRate: 1000 });
+    await s.t.done(newCreditConfig, { type: creditAccountType.promo, currency: 'JPY', exchangeRate: 30 });
     const taken = async (currency: string, amount: number, base: bigint) => {
       const userId = await c.buyer();
       await promo(amount, userId, currency);
@@ -134,7 +139,13 @@ describe('reductions', () => {
 
   it('in the cycle as the config says, and never beside a code where that is exclusive', async () => {
     const discount = { is: 'terms', code: '', terms: { kind: 'percentage', percentage: 1000 } } as const;
-    const terms = { type: 2, currency: 'GBP', exchangeRate: 100, recurring: 1, discountCodeExclusive: 1 };
+    const terms = {
+      type: creditAccountType.promo,
+      currency: 'GBP',
+      exchangeRate: 100,
+      recurring: 1,
+      discountCodeExclusive: 1,
+    };
     const took = async (currency: string, over: object) => {
       const userId = await c.buyer();
       await promo(10, userId, currency);
@@ -152,7 +163,13 @@ describe('reductions', () => {
 
 describe('the use of a code', () => {
   const code = async (name: string, over: object) => {
-    const terms = { billingType: 1, discountType: 1, discountPercentage: 3333, startTime: 0, endTime: 0 };
+    const terms = {
+      billingType: discountBillingType.onetime,
+      discountType: discountType.percentage,
+      discountPercentage: 3333,
+      startTime: 0,
+      endTime: 0,
+    };
     const { discount } = await s.t.done(newDiscount, { code: name, ...terms, ...over });
     await s.t.done(activateDiscount, { id: discount.id });
     return async () => (await s.t.done(getDiscount, { id: discount.id })).discount.quantityUsed;
@@ -165,7 +182,11 @@ describe('the use of a code', () => {
   it.each([
     ['33.33 %', { discountPercentage: 3333 }, 666],
     ['50 %', { discountPercentage: 5000 }, 1000],
-    ['fixed 2500', { discountType: 2, discountPercentage: 0, discountAmount: 2500, currency: 'EUR' }, 1999],
+    [
+      'fixed 2500',
+      { discountType: discountType.fixedAmount, discountPercentage: 0, discountAmount: 2500, currency: 'EUR' },
+      1999,
+    ],
   ])('base 1999: %s', async (name, terms, expected) => {
     await code(name, terms);
     const invoice = await submit(name, await c.buyer());
@@ -212,7 +233,7 @@ describe('a negative total is a credit note', () => {
       totalAmountExcludingTax: -3000,
       taxAmount: -600,
       amountDue: -3600,
-      status: 3,
+      status: invoiceStatus.paid,
       number: expect.stringMatching(/^CN-/),
       payment: null,
       taxes: [{ category: 'S', ratePpm: 200_000, net: -3000, tax: -600 }],
@@ -254,7 +275,10 @@ describe('a negative total is a credit note', () => {
     const first = await c.paid(userId, [item(1000n)]);
     await refunded(first.invoiceId, 400);
     await expect(c.make(userId, [credit(first, 601n, none)])).rejects.toMatchObject({ slug: 'total_changed' });
-    expect(await c.make(userId, [credit(first, 600n, none)])).toMatchObject({ status: 3, totalAmount: -600 });
+    expect(await c.make(userId, [credit(first, 600n, none)])).toMatchObject({
+      status: invoiceStatus.paid,
+      totalAmount: -600,
+    });
   });
 });
 
@@ -273,10 +297,10 @@ describe('a negative total that is to be refunded', () => {
 
   it('goes back through the payments, the newest first; a wire stays open until it is marked', async () => {
     const { userId, older, newer, note, refunds } = await given();
-    expect(note).toMatchObject({ totalAmount: -1400, status: 3 });
+    expect(note).toMatchObject({ totalAmount: -1400, status: invoiceStatus.paid });
     expect(refunds).toMatchObject([
-      { invoiceId: newer.invoiceId, refundAmount: 600, status: 10 },
-      { invoiceId: older.invoiceId, refundAmount: 800, status: 10 },
+      { invoiceId: newer.invoiceId, refundAmount: 600, status: refundStatus.created },
+      { invoiceId: older.invoiceId, refundAmount: 800, status: refundStatus.created },
     ]);
     expect(await c.balance(userId, 'main')).toBe(0);
     expect(await refunded(older.invoiceId, 201)).toMatchObject({ slug: 'invalid_parameters' });

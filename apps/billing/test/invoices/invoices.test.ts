@@ -3,11 +3,14 @@ import {
   emptyOf,
   finishInvoice,
   invoiceDetail,
+  invoiceStatus,
   MerchantState,
   markWireTransferSuccess,
   newInvoice,
   Plan,
   paymentDetail,
+  paymentStatus,
+  planStatus,
   setupWireTransfer,
   User,
 } from '@recur/contracts';
@@ -16,7 +19,15 @@ import { billing } from '../../src/service.js';
 
 let t: TestService;
 const user = { ...emptyOf(User), id: 7, merchantId: 15, email: 'ada@example.com' };
-const plan = { ...emptyOf(Plan), id: 3, merchantId: 15, status: 2, planName: 'Pro', amount: 4900, currency: 'EUR' };
+const plan = {
+  ...emptyOf(Plan),
+  id: 3,
+  merchantId: 15,
+  status: planStatus.active,
+  planName: 'Pro',
+  amount: 4900,
+  currency: 'EUR',
+};
 const lines = [
   { name: 'Seats', quantity: 3, unitAmountExcludingTax: 1999 },
   { name: 'Support', quantity: 1, unitAmountExcludingTax: 500 },
@@ -45,7 +56,7 @@ describe('invoice/new', () => {
     await t.emitted();
     const { invoice } = await t.done(newInvoice, draft);
     expect(invoice).toMatchObject({
-      status: 1,
+      status: invoiceStatus.pending,
       number: '',
       currency: 'EUR',
       taxAmount: 536,
@@ -110,7 +121,7 @@ describe('invoice/new', () => {
     });
     const free = [{ name: 'Gift', unitAmountExcludingTax: 0 }];
     const { invoice } = await t.done(newInvoice, { ...draft, lines: free, finish: true });
-    expect(invoice).toMatchObject({ status: 3, paymentId: '', number: 'INV-000001', totalAmount: 0 });
+    expect(invoice).toMatchObject({ status: invoiceStatus.paid, paymentId: '', number: 'INV-000001', totalAmount: 0 });
   });
 });
 
@@ -134,7 +145,11 @@ describe('with a wire-transfer gateway', () => {
     const { invoiceId } = drafted;
     await t.emitted();
     const { invoice } = await t.done(finishInvoice, { invoiceId, daysUtilDue: 5 });
-    expect(invoice).toMatchObject({ status: 2, dayUtilDue: 5, paymentId: expect.stringMatching(/^pay_/) });
+    expect(invoice).toMatchObject({
+      status: invoiceStatus.processing,
+      dayUtilDue: 5,
+      paymentId: expect.stringMatching(/^pay_/),
+    });
     expect(invoice.link).toMatch(/\/portal\/invoice\/[\w-]{43}$/);
     const types = async () => (await t.emitted()).map(({ type, version }) => `${type} ${version}`);
     expect(await types()).toEqual(['invoice.process 2', 'payment.created 1', 'operation.logged 1']);
@@ -143,8 +158,8 @@ describe('with a wire-transfer gateway', () => {
     expect(await types()).toEqual(['payment.success 2', 'invoice.paid 3', 'operation.logged 1']);
     const { paymentDetail: paid } = await t.done(paymentDetail, { paymentId: invoice.paymentId });
     expect(paid).toMatchObject({
-      payment: { status: 20, paymentAmount: 7033, gatewayPaymentId: 'T-1' },
-      invoice: { status: 3 },
+      payment: { status: paymentStatus.success, paymentAmount: 7033, gatewayPaymentId: 'T-1' },
+      invoice: { status: invoiceStatus.paid },
       gateway: { gatewayName: 'wire_transfer' },
       user: { email: 'ada@example.com' },
     });

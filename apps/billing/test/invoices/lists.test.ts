@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  bizType,
   type In,
   type Invoice,
   invoiceDetail,
+  invoiceStatus,
   listInvoices,
   listPayments,
   newPayment,
   type PaymentDetail,
   paymentDetail,
+  paymentStatus,
 } from '@recur/contracts';
 import { invoiceStates, type Shop, shop } from '../shop.js';
 
@@ -63,7 +66,11 @@ describe('invoice/list', () => {
       const { invoice: shown } = await s.t.done(invoiceDetail, { invoiceId: invoice.invoiceId });
       expect(invoice).toEqual(shown);
     }
-    expect(all[0]).toMatchObject({ lines: [{ name: '' }], gateway: { gatewayId: 77 }, payment: { status: 10 } });
+    expect(all[0]).toMatchObject({
+      lines: [{ name: '' }],
+      gateway: { gatewayId: 77 },
+      payment: { status: paymentStatus.created },
+    });
     expect(all[0]?.userAccount).toMatchObject({ firstName: 'Adam' });
   });
 
@@ -85,7 +92,7 @@ describe('invoice/list', () => {
     ['a name of nobody', () => ({ firstName: 'nobody' }), () => false],
     ['sendEmail', () => ({ sendEmail: 'aDA@example.com' }), ({ userId }) => userId === 1],
     ['an e-mail of nobody', () => ({ sendEmail: 'nobody@example.com' }), () => false],
-    ['one status', () => ({ status: '4' }), ({ status }) => status === 4],
+    ['one status', () => ({ status: '4' }), ({ status }) => status === invoiceStatus.failed],
     ['several statuses', () => ({ status: '1,5,6' }), ({ status }) => [1, 5, 6].includes(status)],
     ['an unknown status', () => ({ status: [9] }), () => false],
     ['currency', () => ({ currency: 'usd' }), ({ currency }) => currency === 'USD'],
@@ -177,8 +184,8 @@ describe('payment/list', () => {
       expect((await s.t.done(paymentDetail, { paymentId })).paymentDetail).toEqual(detail);
     }
     expect(first).toMatchObject({
-      payment: { status: 10, currency: 'USD' },
-      invoice: { bizType: 1, lines: [{ amount: 700 }], gateway: { gatewayId: 77 }, payment: null },
+      payment: { status: paymentStatus.created, currency: 'USD' },
+      invoice: { bizType: bizType.onetime, lines: [{ amount: 700 }], gateway: { gatewayId: 77 }, payment: null },
       gateway: { gatewayId: 77 },
       user: { id: 2 },
     });
@@ -191,13 +198,13 @@ describe('payment/list', () => {
       ['email', { email: 'ADAM@example.com' }, ({ payment }) => payment.userId === 2],
       ['an e-mail of nobody', { email: 'nobody@example.com' }, () => false],
       ['gatewayId', { gatewayId: 77 }, ({ payment }) => payment.gatewayId === 77],
-      ['status', { status: 40 }, ({ payment }) => payment.status === 40],
+      ['status', { status: paymentStatus.cancelled }, ({ payment }) => payment.status === paymentStatus.cancelled],
       ['an unknown status', { status: 41 }, () => false],
       ['currency', { currency: 'usd' }, ({ payment }) => payment.currency === 'USD'],
       ['countryCode', { countryCode: 'de' }, ({ payment }) => payment.countryCode === 'DE'],
       [
         'several',
-        { userId: 2, currency: 'EUR', status: 10 },
+        { userId: 2, currency: 'EUR', status: paymentStatus.created },
         ({ payment: { userId, currency, status } }) => userId === 2 && currency === 'EUR' && status === 10,
       ],
     ];

@@ -282,7 +282,7 @@ async function agrees(model: Model, { invoiceId, paymentIds }: Real): Promise<vo
   const notes = model.refunds.map(status => ({ created: 2, success: 3, cancelled: 5 })[status]);
   if (model.invoice === 'cancelled') notes.push(3);
   expect(creditNotes.map(({ status }) => status).toSorted()).toEqual(notes.toSorted());
-  expect(creditNotes.every(({ number, status }) => (number !== '') === (status === 3))).toBe(true);
+  expect(creditNotes.every(({ number, status }) => (number !== '') === (status === invoiceStatus.paid))).toBe(true);
   expect(payments.map(({ status }) => status)).toEqual(model.payments.map(status => paymentStatus[status]));
 }
 

@@ -6,7 +6,9 @@ import {
   deleteInvoice,
   editInvoice,
   finishInvoice,
+  invoiceStatus,
   newPayment,
+  paymentStatus,
   type Slug,
 } from '@recur/contracts';
 import { type InvoiceState, invoiceStates, type Shop, shop } from '../shop.js';
@@ -39,7 +41,11 @@ describe('invoice/delete', () => {
     await s.t.emitted();
     expect(await s.t.done(deleteInvoice, { invoiceId })).toEqual({});
     const [deleted, log, ...more] = await s.t.emitted();
-    expect(deleted).toMatchObject({ type: 'invoice.deleted', version: 2, data: { invoiceId, status: 1 } });
+    expect(deleted).toMatchObject({
+      type: 'invoice.deleted',
+      version: 2,
+      data: { invoiceId, status: invoiceStatus.pending },
+    });
     expect(log).toMatchObject(logged(`Invoice(${invoiceId})`, 'Delete'));
     expect(more).toEqual([]);
     expect((await s.detail(invoiceId)).isDeleted).toBe(s.clock.now());
@@ -56,22 +62,26 @@ describe('invoice/clearPayment', () => {
     await s.t.emitted();
     expect(await s.t.done(clearInvoicePayment, { invoiceId })).toEqual({});
     const [cancelled, updated, log, ...more] = await s.t.emitted();
-    expect(cancelled).toMatchObject({ type: 'payment.cancelled', version: 2, data: { paymentId, status: 40 } });
+    expect(cancelled).toMatchObject({
+      type: 'payment.cancelled',
+      version: 2,
+      data: { paymentId, status: paymentStatus.cancelled },
+    });
     expect(updated).toMatchObject({
       type: 'invoice.updated',
       version: 3,
-      data: { status: 2, paymentId: '', link: '' },
+      data: { status: invoiceStatus.processing, paymentId: '', link: '' },
     });
     expect(log).toMatchObject(logged(`Invoice(${invoiceId})`, 'ClearPayment'));
     expect(more).toEqual([]);
     expect(await s.detail(invoiceId)).toMatchObject({
-      status: 2,
+      status: invoiceStatus.processing,
       paymentId: '',
       link: '',
       paymentLink: '',
       payment: null,
     });
-    expect(await s.payment(paymentId)).toMatchObject({ status: 40, cancelTime: s.clock.now() });
+    expect(await s.payment(paymentId)).toMatchObject({ status: paymentStatus.cancelled, cancelTime: s.clock.now() });
   });
 });
 
@@ -81,16 +91,27 @@ describe('invoice/cancel', () => {
     await s.t.emitted();
     expect(await s.t.done(cancelInvoice, { invoiceId })).toEqual({});
     const [payment, invoice, note, log, ...more] = await s.t.emitted();
-    expect(payment).toMatchObject({ type: 'payment.cancelled', version: 2, data: { paymentId, status: 40 } });
-    expect(invoice).toMatchObject({ type: 'invoice.cancelled', version: 3, data: { invoiceId, status: 5, paymentId } });
+    expect(payment).toMatchObject({
+      type: 'payment.cancelled',
+      version: 2,
+      data: { paymentId, status: paymentStatus.cancelled },
+    });
+    expect(invoice).toMatchObject({
+      type: 'invoice.cancelled',
+      version: 3,
+      data: { invoiceId, status: invoiceStatus.cancelled, paymentId },
+    });
     expect(note).toMatchObject({
       type: 'invoice.created',
       version: 1,
-      data: { status: 3, number: expect.stringMatching(/^CN-/) },
+      data: { status: invoiceStatus.paid, number: expect.stringMatching(/^CN-/) },
     });
     expect(log).toMatchObject(logged(`Invoice(${invoiceId})`, 'Cancel'));
     expect(more).toEqual([]);
-    expect(await s.detail(invoiceId)).toMatchObject({ status: 5, payment: { status: 40 } });
+    expect(await s.detail(invoiceId)).toMatchObject({
+      status: invoiceStatus.cancelled,
+      payment: { status: paymentStatus.cancelled },
+    });
   });
 
   it('needs no payment, and leaves one that has failed as it is', async () => {
@@ -112,12 +133,20 @@ describe('payment/cancel', () => {
     await s.t.emitted();
     expect(await s.t.done(cancelPayment, { paymentId })).toEqual({});
     const [payment, invoice, note, log, ...more] = await s.t.emitted();
-    expect(payment).toMatchObject({ type: 'payment.cancelled', version: 2, data: { paymentId, status: 40 } });
-    expect(invoice).toMatchObject({ type: 'invoice.cancelled', version: 3, data: { invoiceId, status: 5 } });
+    expect(payment).toMatchObject({
+      type: 'payment.cancelled',
+      version: 2,
+      data: { paymentId, status: paymentStatus.cancelled },
+    });
+    expect(invoice).toMatchObject({
+      type: 'invoice.cancelled',
+      version: 3,
+      data: { invoiceId, status: invoiceStatus.cancelled },
+    });
     expect(note).toMatchObject({
       type: 'invoice.created',
       version: 1,
-      data: { status: 3, number: expect.stringMatching(/^CN-/) },
+      data: { status: invoiceStatus.paid, number: expect.stringMatching(/^CN-/) },
     });
     expect(log).toMatchObject(logged(`Payment(${paymentId})`, 'Cancel'));
     expect(more).toEqual([]);

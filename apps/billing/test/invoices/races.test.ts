@@ -6,6 +6,7 @@ import {
   editInvoice,
   finishInvoice,
   type Invoice,
+  invoiceStatus,
   markRefundSuccess,
   newPayment,
   refundInvoice,
@@ -30,7 +31,7 @@ const CREDIT = 1_000n;
 const credited = async (over: object = {}) => s.made({ userId: await s.buyer({ main: CREDIT }), ...over });
 
 /** Another invoice of the same user takes what main credit there is. */
-const spend: Move = async ({ userId }) => (await s.made({ userId, finish: true })).status === 2;
+const spend: Move = async ({ userId }) => (await s.made({ userId, finish: true })).status === invoiceStatus.processing;
 
 /** Moves on an open invoice; each returns true if it succeeded. */
 const ofOpen: Record<string, Move> = {

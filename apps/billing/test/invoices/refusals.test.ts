@@ -12,6 +12,7 @@ import {
   planStatus,
   setupWireTransfer,
   User,
+  userStatus,
 } from '@recur/contracts';
 import { type TestService, testService } from '@recur/platform/testing';
 import { billing } from '../../src/service.js';
@@ -66,7 +67,7 @@ describe('copies', () => {
   });
 
   it('refuse a user who is suspended and a plan that is not active, once their owner confirms it', async () => {
-    user(30, { status: 2 });
+    user(30, { status: userStatus.suspended });
     expect(await t.call(newInvoice, order({ userId: 30 }))).toMatchObject({
       slug: 'user_inactive',
       message: 'User 30 is suspended: cannot make an invoice for it',

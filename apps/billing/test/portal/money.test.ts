@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   archiveGateway,
   createSubscription,
+  creditAccountType,
   explainInvoice,
   incrementPromoCredit,
   invoiceStatus,
@@ -150,7 +151,7 @@ describe('usage and credit', () => {
     await refused(portalUsageList, { subscriptionId }, 'subscription_not_found', visitor(1));
     await t().done(incrementPromoCredit, { userId, currency: 'EUR', amount: 500 });
     const { creditAccounts, creditTransactions } = await t().done(portalCreditDetail, {}, visitor(userId));
-    expect(creditAccounts).toMatchObject([{ type: 2, currency: 'EUR', amount: 500 }]);
+    expect(creditAccounts).toMatchObject([{ type: creditAccountType.promo, currency: 'EUR', amount: 500 }]);
     expect(creditTransactions).toMatchObject([{ deltaAmount: 500, creditAmountAfter: 500 }]);
   });
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   archiveGateway,
   type Operation,
+  pendingUpdateEffect,
   planStatus,
   planType,
   portalCancelAtPeriodEnd,
@@ -20,6 +21,7 @@ import {
   type Slug,
   setupGateway,
   subscriptionStatus,
+  userStatus,
 } from '@recur/contracts';
 import { plans, world } from '../subscriptions/change/world.js';
 import { visitor } from './visitor.js';
@@ -111,7 +113,7 @@ describe('a checkout', () => {
 
   it('is refused as the merchant would be', async () => {
     w.knowPlan(70, { status: planStatus.softArchived });
-    const { as: suspended } = newVisitor({ status: 2 });
+    const { as: suspended } = newVisitor({ status: userStatus.suspended });
     const both = async (over: object, slug: Slug, as = visitor(1)) => {
       const input = { planId: plans.small, confirmTotalAmount: 0, ...over };
       await refused(portalCreatePreview, input, slug, as);
@@ -147,7 +149,7 @@ describe('a change', () => {
     w.clock.advance(10 * 86_400);
     const change = { subscriptionId, newPlanId: plans.large, quantity: 1 };
     const quoted = await w.t.done(portalUpdatePreview, change, as);
-    expect(quoted).toMatchObject({ effectImmediate: 1, effectTime: quoted.prorationDate });
+    expect(quoted).toMatchObject({ effectImmediate: pendingUpdateEffect.now, effectTime: quoted.prorationDate });
     expect(quoted.explanation.lines).toHaveLength(quoted.invoice.lines.length);
     expect(quoted.explanation.lines.every(({ text, formula }) => text !== '' && formula !== '')).toBe(true);
     expect(total(quoted.explanation.lines)).toBe(quoted.totalAmount);
@@ -168,7 +170,11 @@ describe('a change', () => {
     const quoted = await w.t.done(portalUpdatePreview, change, as);
     const detail = () => w.t.done(portalSubscriptionDetail, { subscriptionId }, as);
     const { subscription } = await detail();
-    expect(quoted).toMatchObject({ effectImmediate: 0, effectTime: subscription.currentPeriodEnd, totalAmount: 0 });
+    expect(quoted).toMatchObject({
+      effectImmediate: pendingUpdateEffect.periodEnd,
+      effectTime: subscription.currentPeriodEnd,
+      totalAmount: 0,
+    });
     expect(quoted.nextPeriodInvoice?.lines[0]).toMatchObject({ unitAmountExcludingTax: 10_000 });
     await w.t.done(portalUpdateSubmit, { ...change, confirmTotalAmount: 0 }, as);
     expect((await detail()).unfinishedSubscriptionPendingUpdate).toMatchObject({ updatePlanId: plans.small });

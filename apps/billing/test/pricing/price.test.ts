@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { bizType } from '@recur/contracts';
 import { MAX_AMOUNT, Rejected, ratio, SCALE, sum } from '@recur/kernel';
 import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
@@ -190,7 +191,7 @@ describe('price, any invoice', () => {
       const promoAmount = (subtotal * BigInt(random(1001))) / 1000n;
       const discountAmount = ((subtotal - promoAmount) * BigInt(random(1001))) / 1000n;
       const ids = { id: 1, invoiceId: 'in_1', merchantId: 1, userId: 1, gatewayId: 0, now: 0 };
-      const texts = { bizType: 2, createFrom: 'Admin', invoiceName: '', currency };
+      const texts = { bizType: bizType.manualInvoice, createFrom: 'Admin', invoiceName: '', currency };
       const taxBps = random(10_001);
       const invoice = newDraft({ ...ids, ...texts, taxBps, lines, promoAmount, discountAmount }, ids);
       const column = (name: 'amount' | 'tax' | 'promoAmount' | 'discountAmount' | 'originAmount') =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { cancelInvoice, finishInvoice, type Invoice } from '@recur/contracts';
+import { cancelInvoice, finishInvoice, type Invoice, invoiceStatus } from '@recur/contracts';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -36,7 +36,7 @@ it('two invoices that spend one account at once, on 200 accounts, share it: neve
         const paid = spent.map(({ invoice }) => invoice.partialCreditPaidAmount).toSorted((a, b) => a - b);
         const [account] = await s.t.rows('select balance from credit_accounts where user_id = $1', [userId]);
         // one is paid whole; it cannot be cancelled, so what the other spent comes back alone
-        const open = spent.find(({ invoice }) => invoice.status === 2)?.invoice;
+        const open = spent.find(({ invoice }) => invoice.status === invoiceStatus.processing)?.invoice;
         const third = await s.made({ userId, ...order });
         const [, last] = await Promise.all([
           open && s.t.done(cancelInvoice, { invoiceId: open.invoiceId }),

@@ -6,7 +6,9 @@ import {
   editInvoice,
   finishInvoice,
   invoiceDetail,
+  invoiceStatus,
   refundInvoice,
+  refundStatus,
   setupWireTransfer,
 } from '@recur/contracts';
 import { type Shop, shop } from '../shop.js';
@@ -33,7 +35,12 @@ describe('main credit', () => {
   it('is spent when an invoice is finished; the payment is for the rest: 4800 with 3600 leaves 1200', async () => {
     const userId = await s.buyer({ main: 3600n });
     const invoice = await s.made({ userId, ...order(4800), finish: true });
-    expect(invoice).toMatchObject({ totalAmount: 4800, partialCreditPaidAmount: 3600, amountDue: 1200, status: 2 });
+    expect(invoice).toMatchObject({
+      totalAmount: 4800,
+      partialCreditPaidAmount: 3600,
+      amountDue: 1200,
+      status: invoiceStatus.processing,
+    });
     expect(invoice.payment).toMatchObject({ totalAmount: 1200 });
     expect(await balances(userId)).toEqual({ main: 0 });
     await s.t.done(cancelInvoice, { invoiceId: invoice.invoiceId });
@@ -43,7 +50,7 @@ describe('main credit', () => {
   it('that covers all pays at once, without a payment', async () => {
     const userId = await s.buyer({ main: 6000n });
     const invoice = await s.made({ userId, ...order(4800), finish: true });
-    expect(invoice).toMatchObject({ status: 3, amountDue: 0, payment: null, link: '' });
+    expect(invoice).toMatchObject({ status: invoiceStatus.paid, amountDue: 0, payment: null, link: '' });
     expect(await balances(userId)).toEqual({ main: 1200 });
   });
 
@@ -59,7 +66,7 @@ describe('main credit', () => {
     const { invoiceId } = await s.made({ userId, ...order(4800), finish: true });
     s.clock.advance(s.term);
     await s.expiries.sweep();
-    expect(await s.detail(invoiceId)).toMatchObject({ status: 4 });
+    expect(await s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.failed });
     expect(await balances(userId)).toEqual({ main: 3600 });
   });
 
@@ -68,12 +75,15 @@ describe('main credit', () => {
     const { invoiceId } = await s.made({ userId, ...order(4800), finish: true });
     await s.moves.receive(invoiceId);
     const { refund } = await s.t.done(refundInvoice, { invoiceId, refundAmount: 2000, reason: '' });
-    expect(refund.status).toBe(10);
+    expect(refund.status).toBe(refundStatus.created);
     expect(await balances(userId)).toEqual({ main: 800 });
     const all = await s.t.done(refundInvoice, { invoiceId, refundAmount: 2800, reason: '' });
-    expect(all.refund.status).toBe(20);
+    expect(all.refund.status).toBe(refundStatus.success);
     expect(await balances(userId)).toEqual({ main: 3600 });
-    expect((await s.t.done(invoiceDetail, { invoiceId })).creditNotes).toMatchObject([{ status: 3 }, { status: 2 }]);
+    expect((await s.t.done(invoiceDetail, { invoiceId })).creditNotes).toMatchObject([
+      { status: invoiceStatus.paid },
+      { status: invoiceStatus.processing },
+    ]);
   });
 
   it('that a refund gave stays with the user when the refund is cancelled, as one that succeeded', async () => {
@@ -174,7 +184,7 @@ describe('an invoice that is finished', () => {
     const { creditNotes } = await s.t.done(invoiceDetail, { invoiceId });
     expect(creditNotes).toMatchObject([
       {
-        status: 3,
+        status: invoiceStatus.paid,
         totalAmount: -7033,
         taxAmount: -536,
         invoiceName: `Cancellation of ${number}`,

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Invoice, invoiceDetail, refundInvoice } from '@recur/contracts';
+import {
+  type Invoice,
+  invoiceDetail,
+  invoiceStatus,
+  paymentStatus,
+  refundInvoice,
+  refundStatus,
+} from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { InvoiceOutcomes } from '../../src/invoices/outcomes.js';
 import { refunds } from '../../src/invoices/payment-tables.js';
@@ -73,7 +80,10 @@ describe('a chargeback', () => {
       'operation.logged',
     ]);
     const { invoice: after, creditNotes } = await s.t.done(invoiceDetail, { invoiceId: invoice.invoiceId });
-    expect([after.status, creditNotes]).toMatchObject([6, [{ status: 3, totalAmount: -7033 }]]);
+    expect([after.status, creditNotes]).toMatchObject([
+      invoiceStatus.reversed,
+      [{ status: invoiceStatus.paid, totalAmount: -7033 }],
+    ]);
     expect(ends).toContain(`reversed ${invoice.invoiceId}`);
     expect(await refund(invoice)).toMatchObject({ slug: 'invoice_not_refundable' });
     await reported(invoice, (tx, state) => disputes().lost(tx, state, 7033n));
@@ -130,9 +140,9 @@ describe('money', () => {
       });
     }
     expect(await s.detail(invoice.invoiceId)).toMatchObject({
-      status: 5,
+      status: invoiceStatus.cancelled,
       surplusAmount: 7033,
-      payment: { status: 40 },
+      payment: { status: paymentStatus.cancelled },
     });
     expect(await s.t.rows('select balance from credit_accounts where user_id = 61')).toEqual([{ balance: '7033' }]);
   });
@@ -164,7 +174,10 @@ describe('money', () => {
       if (done) await reverseRefund(tx, await lockRefund(tx, done), 'Account unknown');
       return {};
     });
-    expect((await s.t.emitted())[0]).toMatchObject({ type: 'refund.reversed', data: { status: 50 } });
+    expect((await s.t.emitted())[0]).toMatchObject({
+      type: 'refund.reversed',
+      data: { status: refundStatus.reversed },
+    });
     expect(await s.t.rows('select status from refunds where invoice_id = $1 order by 1', [invoiceId])).toEqual([
       { status: 'failed' },
       { status: 'reversed' },

@@ -2,18 +2,22 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   cancelRefund,
   createMarkRefund,
+  creditAccountType,
   explainInvoice,
   type Invoice,
   incrementPromoCredit,
   invoiceDetail,
+  invoiceStatus,
   listCreditNotes,
   listRefunds,
   markRefundSuccess,
   markWireTransferSuccess,
   newCreditConfig,
   newRefund,
+  paymentStatus,
   refundDetails,
   refundInvoice,
+  refundStatus,
 } from '@recur/contracts';
 import { type Shop, shop } from '../shop.js';
 
@@ -40,10 +44,15 @@ describe('a refund', () => {
     const invoice = await paid();
     await s.t.emitted();
     const made = await refunded(invoice.invoiceId, 2000);
-    expect(made).toMatchObject({ status: 10, refundAmount: 2000, type: 1, paymentId: invoice.paymentId });
+    expect(made).toMatchObject({
+      status: refundStatus.created,
+      refundAmount: 2000,
+      type: 1,
+      paymentId: invoice.paymentId,
+    });
     const [note] = await notesOf(invoice.invoiceId);
     expect(note).toMatchObject({
-      status: 2,
+      status: invoiceStatus.processing,
       number: '',
       totalAmount: -2000,
       taxAmount: -152,
@@ -60,7 +69,7 @@ describe('a refund', () => {
     expect(await mark(invoice.invoiceId)).toMatchObject({ ok: true });
     expect(await s.types()).toEqual(['refund.success 2', 'invoice.paid 2', 'operation.logged 1']);
     const [issued] = await notesOf(invoice.invoiceId);
-    expect(issued).toMatchObject({ status: 3, number: expect.stringMatching(/^CN-\d{6}$/) });
+    expect(issued).toMatchObject({ status: invoiceStatus.paid, number: expect.stringMatching(/^CN-\d{6}$/) });
     expect(await s.payment(invoice.paymentId)).toMatchObject({ refundAmount: 2000 });
   });
 
@@ -91,7 +100,7 @@ describe('a refund', () => {
   it('gives promo credits back cumulatively: 336 and 664 of 1000', async () => {
     s.knowUser(81);
     // at 1 hundredth of a major unit, a credit is a minor unit
-    await s.t.done(newCreditConfig, { type: 2, currency: 'EUR', exchangeRate: 1 });
+    await s.t.done(newCreditConfig, { type: creditAccountType.promo, currency: 'EUR', exchangeRate: 1 });
     await s.t.done(incrementPromoCredit, { userId: 81, currency: 'EUR', amount: 1000 });
     const { invoiceId } = await paid({ userId: 81, applyPromoCredit: true });
     expect(await s.detail(invoiceId)).toMatchObject({ totalAmount: 5951, promoCreditDiscountAmount: 1000 });
@@ -117,10 +126,10 @@ describe('a refund', () => {
       'refund.cancelled 2',
       'operation.logged 1',
     ]);
-    expect(await notesOf(invoiceId)).toMatchObject([{ status: 5, number: '' }]);
+    expect(await notesOf(invoiceId)).toMatchObject([{ status: invoiceStatus.cancelled, number: '' }]);
     expect(await s.t.call(cancelRefund, { refundId })).toMatchObject({ slug: 'refund_not_open' });
     expect(await mark(invoiceId)).toMatchObject({ slug: 'refund_not_open' });
-    expect(await refunded(invoiceId, 7033)).toMatchObject({ status: 10 });
+    expect(await refunded(invoiceId, 7033)).toMatchObject({ status: refundStatus.created });
   });
 
   it('is marked by its credit note, where an invoice has several', async () => {
@@ -136,7 +145,7 @@ describe('a refund', () => {
   it('by hand is of type 2', async () => {
     const { invoiceId } = await paid();
     const { refund: made } = await s.t.done(createMarkRefund, { invoiceId, refundAmount: 500, reason: 'In cash' });
-    expect(made).toMatchObject({ type: 2, status: 10, refundComment: 'In cash' });
+    expect(made).toMatchObject({ type: 2, status: refundStatus.created, refundComment: 'In cash' });
   });
 
   it('of a payment is listed under it, once per reference', async () => {
@@ -224,7 +233,11 @@ describe('a transfer', () => {
     s.knowUser(91);
     const { invoiceId, paymentId } = await s.made({ userId: 91, finish: true });
     expect(await transfer(invoiceId, { amountReceived: 7100 })).toMatchObject({ ok: true });
-    expect(await s.detail(invoiceId)).toMatchObject({ status: 3, surplusAmount: 67, totalAmount: 7033 });
+    expect(await s.detail(invoiceId)).toMatchObject({
+      status: invoiceStatus.paid,
+      surplusAmount: 67,
+      totalAmount: 7033,
+    });
     expect(await s.payment(paymentId)).toMatchObject({ paymentAmount: 7033 });
     const main = await s.t.rows(`select balance from credit_accounts where user_id = 91 and type = 'main'`);
     expect(main).toEqual([{ balance: '67' }]);
@@ -238,9 +251,11 @@ describe('a transfer', () => {
     });
     expect(await transfer(invoiceId, { amountReceived: 7000, acceptShort: true })).toMatchObject({ ok: true });
     const { invoice, creditNotes } = await s.t.done(invoiceDetail, { invoiceId });
-    expect(invoice.status).toBe(3);
-    expect(creditNotes).toMatchObject([{ invoiceName: 'Bank charges', status: 3, totalAmount: -33, taxAmount: -3 }]);
-    expect(await s.payment(paymentId)).toMatchObject({ status: 20, paymentAmount: 7000 });
+    expect(invoice.status).toBe(invoiceStatus.paid);
+    expect(creditNotes).toMatchObject([
+      { invoiceName: 'Bank charges', status: invoiceStatus.paid, totalAmount: -33, taxAmount: -3 },
+    ]);
+    expect(await s.payment(paymentId)).toMatchObject({ status: paymentStatus.success, paymentAmount: 7000 });
     expect(await refund(invoiceId, 7001)).toMatchObject({ slug: 'invalid_parameters' });
     expect(await refund(invoiceId, 7000)).toMatchObject({ ok: true });
   });

@@ -5,6 +5,9 @@ import {
   cancelSubscription,
   changeDueDay,
   createSubscription,
+  discountBillingType,
+  discountPlanApplyType,
+  discountType,
   type In,
   newDiscount,
   previewChange,
@@ -23,7 +26,14 @@ let codes = 0;
 /** An active code of 10 %. */
 async function code(over: Partial<In<typeof newDiscount>> = {}): Promise<string> {
   const name = `CODE-${++codes}`;
-  const terms = { billingType: 1, discountType: 1, discountPercentage: 1000, startTime: 0, endTime: 0, ...over };
+  const terms = {
+    billingType: discountBillingType.onetime,
+    discountType: discountType.percentage,
+    discountPercentage: 1000,
+    startTime: 0,
+    endTime: 0,
+    ...over,
+  };
   const { discount } = await s.t.done(newDiscount, { code: name, ...terms }, s.merchant);
   await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
   return name;
@@ -110,7 +120,7 @@ describe('a one-time code that waits for its first invoice', () => {
 
   it('is given back where a change ends it: the new plan is not the one that it is for', async () => {
     const plan = s.plan();
-    const name = await code({ quantity: 1, planApplyType: 1, planIds: [plan] });
+    const name = await code({ quantity: 1, planApplyType: discountPlanApplyType.listed, planIds: [plan] });
     const userId = await s.buyer();
     const trialEnd = utc('2026-02-07');
     const { id } = await s.subscribe({ userId, planId: plan, trialEnd, discountCode: name });
@@ -137,7 +147,7 @@ async function waiting2(discountCode: string) {
 
 describe('a recurring code', () => {
   it('counts each cycle once, however often its invoice is cancelled and made again', async () => {
-    const name = await code({ billingType: 2, cycleLimit: 2, quantity: 1 });
+    const name = await code({ billingType: discountBillingType.recurring, cycleLimit: 2, quantity: 1 });
     const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan(), discountCode: name });
     expect(await usesOf(name)).toBe('1: used 100');
     await s.to('2026-02-25T06:00');
@@ -153,7 +163,7 @@ describe('a recurring code', () => {
   });
 
   it('of an incomplete subscription moves with its open invoice to the one of the new plan', async () => {
-    const name = await code({ billingType: 2, cycleLimit: 2, quantity: 1 });
+    const name = await code({ billingType: discountBillingType.recurring, cycleLimit: 2, quantity: 1 });
     const { large, userId, subscriptionId } = await incomplete(name);
     await s.t.done(submitChange, { subscriptionId, newPlanId: large, quantity: 1 }, s.merchant);
     expect((await s.invoices(subscriptionId)).at(-1)).toBe('Create processing 01-31 02-28 2700');
@@ -167,7 +177,7 @@ describe('a recurring code', () => {
   });
 
   it('counts the use of the open next invoice for what takes its place: another day, a change now, one at the end', async () => {
-    const name = await code({ billingType: 2, cycleLimit: 2, quantity: 0 });
+    const name = await code({ billingType: discountBillingType.recurring, cycleLimit: 2, quantity: 0 });
     const users = [await s.buyer(), await s.buyer(), await s.buyer()];
     const ids: string[] = [];
     for (const userId of users) ids.push((await s.subscribe({ userId, planId: s.plan(), discountCode: name })).id);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   archiveGateway,
   createSubscription,
+  discountBillingType,
   incrementPromoCredit,
   invoiceStatus,
   newPaymentMethod,
@@ -11,6 +12,7 @@ import {
   restoreGateway,
   subscriptionStatus,
   updateSubscriptionConfig,
+  userStatus,
 } from '@recur/contracts';
 import { type World, world } from './world.js';
 
@@ -32,7 +34,10 @@ describe('create_submit', () => {
     const userId = w.newUser();
     const made = await w.create({ userId, quantity: 2, addonParams: [{ addonPlanId: 11, quantity: 3 }] });
     const { subscriptionId, currentPeriodStart, currentPeriodEnd } = made.subscription;
-    expect(made).toMatchObject({ paid: false, subscription: { status: 1, amount: 7500, currency: 'EUR' } });
+    expect(made).toMatchObject({
+      paid: false,
+      subscription: { status: subscriptionStatus.pending, amount: 7500, currency: 'EUR' },
+    });
     expect(await w.types()).toEqual([
       'subscription.created 1',
       'invoice.created 1',
@@ -104,7 +109,7 @@ describe('create_submit', () => {
   });
 
   it('is active at once where nothing is to be paid, and a one-time code waits', async () => {
-    await w.code('ONCE', { billingType: 1 });
+    await w.code('ONCE', { billingType: discountBillingType.onetime });
     await w.types();
     const { paid, invoiceId, subscription } = await w.create({
       userId: w.newUser(),
@@ -289,7 +294,7 @@ describe('create_preview and create_submit refuse', () => {
   };
 
   it('users, plans and gateways that are not there, or not usable', async () => {
-    w.knowUser(900, { status: 2 });
+    w.knowUser(900, { status: userStatus.suspended });
     w.knowPlan(30, { ...monthly, status: planStatus.softArchived });
     await both({ userId: 999 }, 'user_not_found');
     await both({ userId: 900 }, 'user_inactive');

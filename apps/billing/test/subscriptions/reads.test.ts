@@ -3,6 +3,7 @@ import {
   cancelAtPeriodEnd,
   cancelSubscription,
   getSubscriptionConfig,
+  invoiceStatus,
   keepAfterPeriodEnd,
   listSubscriptionNotes,
   listSubscriptions,
@@ -11,6 +12,7 @@ import {
   previewNextInvoice,
   subscriptionDetail,
   subscriptionStatus,
+  subscriptionTimelineStatus,
   updateSubscriptionConfig,
   userSubscriptionDetail,
 } from '@recur/contracts';
@@ -33,7 +35,11 @@ describe('a cancellation', () => {
     await w.t.done(cancelSubscription, { userId, reason: 'Too much' });
     expect(await eventsOf()).toEqual(['subscription.cancelled', 'operation.logged']);
     const { subscription } = await w.of(subscriptionId);
-    expect(subscription).toMatchObject({ status: 4, cancelReason: 'Too much', cancelOrExpireTime: w.clock.now() });
+    expect(subscription).toMatchObject({
+      status: subscriptionStatus.cancelled,
+      cancelReason: 'Too much',
+      cancelOrExpireTime: w.clock.now(),
+    });
     const again = await w.t.call(cancelSubscription, { subscriptionId });
     expect(again).toMatchObject({ ok: false, slug: 'subscription_wrong_state' });
     const other = await w.create({ userId });
@@ -51,7 +57,7 @@ describe('a cancellation', () => {
       'invoice.created',
       'operation.logged',
     ]);
-    expect((await w.detail(invoiceId)).status).toBe(5);
+    expect((await w.detail(invoiceId)).status).toBe(invoiceStatus.cancelled);
   });
 
   it('at the end of the period can be taken back, and both do nothing twice', async () => {
@@ -187,7 +193,7 @@ describe('reads', () => {
         subscriptionId,
         periodStart: currentPeriodStart,
         invoiceId: latestInvoiceId,
-        status: 2,
+        status: subscriptionTimelineStatus.finished,
         uniqueId: `${subscriptionId}_1`,
       },
     ]);

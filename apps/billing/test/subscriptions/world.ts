@@ -1,6 +1,8 @@
 import {
   activateDiscount,
   createSubscription,
+  discountBillingType,
+  discountType,
   type In,
   markWireTransferSuccess,
   newDiscount,
@@ -45,7 +47,14 @@ export async function world() {
     },
     /** An active code of 10 %, or of other settings. */
     async code(code: string, over: object = {}) {
-      const given = { billingType: 2, discountType: 1, discountPercentage: 1000, startTime: 0, endTime: 0, ...over };
+      const given = {
+        billingType: discountBillingType.recurring,
+        discountType: discountType.percentage,
+        discountPercentage: 1000,
+        startTime: 0,
+        endTime: 0,
+        ...over,
+      };
       const { discount } = await t.done(newDiscount, { code, ...given });
       await t.done(activateDiscount, { id: discount.id });
       return discount;

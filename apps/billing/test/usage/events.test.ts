@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   aggregationType,
   batchUsageEvents,
+  chargeStatus,
   deleteUsageEvent,
   ingestUsageEvents,
   listUsageEvents,
@@ -241,7 +242,11 @@ describe('the list', () => {
       const { events, total } = await s.t.done(listUsageEvents, filter, s.merchant);
       expect(events.map(event => event.aggregationPropertyInt)).toEqual([3, 2, 1]);
       expect(total).toBe(3);
-      expect(events[0]).toMatchObject({ user: { id: userId }, merchantMetric: { id: metric.id }, chargeStatus: 0 });
+      expect(events[0]).toMatchObject({
+        user: { id: userId },
+        merchantMetric: { id: metric.id },
+        chargeStatus: chargeStatus.open,
+      });
     }
   });
 });

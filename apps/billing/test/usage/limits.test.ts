@@ -8,6 +8,7 @@ import {
   listPendingUpdates,
   newUsageEvent,
   submitChange,
+  subscriptionStatus,
   subscriptionUsage,
   usageCurrentValue,
   userUsage,
@@ -217,12 +218,20 @@ describe('usage as it stands', () => {
     expect((await s.t.done(subscriptionUsage, { subscriptionId: id }, s.merchant)).userMetric).toEqual(userMetric);
     expect(await s.standing(userId, priced)).toEqual([7, 0]);
     await s.t.done(cancelSubscription, { subscriptionId: id }, s.merchant);
-    const over = { subscription: { subscriptionId: id, status: 4 }, plan: { id: planId }, meteredChargeStats: [] };
+    const over = {
+      subscription: { subscriptionId: id, status: subscriptionStatus.cancelled },
+      plan: { id: planId },
+      meteredChargeStats: [],
+    };
     expect((await s.t.done(userUsage, { userId }, s.merchant)).userMetric).toMatchObject(over);
     const waiting = await s.buyer('declines_hard');
     const { subscription } = await s.t.done(createSubscription, { userId: waiting, planId }, s.merchant);
     const { subscriptionId } = subscription;
-    const pending = { subscription: { subscriptionId, status: 1 }, user: { id: waiting }, limitStats: [] };
+    const pending = {
+      subscription: { subscriptionId, status: subscriptionStatus.pending },
+      user: { id: waiting },
+      limitStats: [],
+    };
     expect((await s.t.done(userUsage, { userId: waiting }, s.merchant)).userMetric).toMatchObject(pending);
     expect((await s.t.done(subscriptionUsage, { subscriptionId }, s.merchant)).userMetric).toMatchObject(pending);
     const idle = await s.buyer();

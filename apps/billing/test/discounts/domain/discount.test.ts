@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { discountPlanApplyType, discountStatus } from '@recur/contracts';
+import { discountPlanApplyType, discountStatus, planType } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import {
   activateDiscount,
@@ -126,7 +126,7 @@ describe('the settings', () => {
 });
 
 describe('plans', () => {
-  const plan: DiscountedPlan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 3 };
+  const plan: DiscountedPlan = { id: 7, type: planType.main, currency: 'EUR', intervalUnit: 'month', intervalCount: 3 };
   const quarter = { intervalUnit: 'month', intervalCount: 3 };
   const group = (over: object) => ({ currency: [], groupPlanIntervalSelector: [], type: [], ...over });
   const fits = (over: Partial<DiscountSettings>, of = plan) => {

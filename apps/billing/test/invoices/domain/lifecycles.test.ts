@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { bizType } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import * as collection from '../../../src/invoices/domain/collection.js';
 import { termDeadline } from '../../../src/invoices/domain/deadlines.js';
@@ -12,7 +13,7 @@ const given: Draft & DraftContext = {
   invoiceId: 'in_1',
   merchantId: 15,
   userId: 9,
-  bizType: 2,
+  bizType: bizType.manualInvoice,
   createFrom: 'Admin',
   invoiceName: 'March',
   currency: 'USD',

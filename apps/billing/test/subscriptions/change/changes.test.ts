@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { listPendingUpdates } from '@recur/contracts';
+import { invoiceStatus, listPendingUpdates, pendingUpdateEffect, pendingUpdateStatus } from '@recur/contracts';
 import { plans, type World, world } from './world.js';
 
 let w: World;
@@ -24,7 +24,12 @@ describe('an upgrade', () => {
     });
     expect(made).toMatchObject({
       paid: false,
-      subscriptionPendingUpdate: { status: 1, effectImmediate: 1, prorationAmount: 5000, updatePlanId: plans.large },
+      subscriptionPendingUpdate: {
+        status: pendingUpdateStatus.pending,
+        effectImmediate: pendingUpdateEffect.now,
+        prorationAmount: 5000,
+        updatePlanId: plans.large,
+      },
     });
     expect(await w.types()).toEqual([
       'invoice.updated 4',
@@ -36,7 +41,11 @@ describe('an upgrade', () => {
       'operation.logged 1',
     ]);
     const invoice = await w.detail(made.invoiceId);
-    expect(invoice).toMatchObject({ invoiceName: 'SubscriptionUpgrade', status: 2, prorationDate });
+    expect(invoice).toMatchObject({
+      invoiceName: 'SubscriptionUpgrade',
+      status: invoiceStatus.processing,
+      prorationDate,
+    });
     const bare = (lines: typeof invoice.lines) => lines.map(({ lineId: _, ...line }) => line);
     expect(bare(invoice.lines)).toEqual(bare(preview.invoice.lines));
     expect(await w.linesOf(made.invoiceId)).toEqual([-5000, 10_000]);
@@ -45,7 +54,11 @@ describe('an upgrade', () => {
     await w.receive(made.invoiceId);
     expect(await w.row(sub.subscriptionId)).toMatchObject({ plan_id: '20', amount: '20000', pending_update_id: '' });
     const id = made.subscriptionPendingUpdate?.pendingUpdateId ?? '';
-    expect(await w.update(id)).toMatchObject({ status: 2, paid: 1, invoiceId: made.invoiceId });
+    expect(await w.update(id)).toMatchObject({
+      status: pendingUpdateStatus.finished,
+      paid: 1,
+      invoiceId: made.invoiceId,
+    });
     expect(await w.types()).toEqual(
       expect.arrayContaining(['subscription.pending_update.success 2', 'subscription.updated 4']),
     );
@@ -66,7 +79,7 @@ describe('an upgrade', () => {
     expect(await w.types()).toEqual(
       expect.arrayContaining(['subscription.pending_update.cancelled 2', 'invoice.cancelled 3']),
     );
-    expect(await w.detail(first.invoiceId)).toMatchObject({ status: 5 });
+    expect(await w.detail(first.invoiceId)).toMatchObject({ status: invoiceStatus.cancelled });
     expect(await w.linesOf(second.invoiceId)).toEqual([-5000, 15_000]);
     const { subscriptionPendingUpdates: updates, total } = await w.t.done(listPendingUpdates, {
       subscriptionId: sub.subscriptionId,
@@ -84,13 +97,13 @@ describe('an upgrade', () => {
     const made = await w.change(sub, {});
     w.clock.advance(3 * 86_400 - 1);
     await w.t.work.drain();
-    expect(await w.detail(made.invoiceId)).toMatchObject({ status: 2 });
+    expect(await w.detail(made.invoiceId)).toMatchObject({ status: invoiceStatus.processing });
     await w.types();
     w.clock.advance(1);
     await w.t.work.drain();
-    expect(await w.detail(made.invoiceId)).toMatchObject({ status: 5 });
+    expect(await w.detail(made.invoiceId)).toMatchObject({ status: invoiceStatus.cancelled });
     const id = made.subscriptionPendingUpdate?.pendingUpdateId ?? '';
-    expect(await w.update(id)).toMatchObject({ status: 3, paid: 0 });
+    expect(await w.update(id)).toMatchObject({ status: pendingUpdateStatus.cancelled, paid: 0 });
     expect(await w.row(sub.subscriptionId)).toMatchObject({ plan_id: '10', pending_update_id: '' });
     const [source] = await w.t.rows('select credited_net, end_at from invoice_lines where invoice_id = $1', [
       sub.latestInvoiceId,
@@ -132,7 +145,11 @@ describe('a downgrade', () => {
     expect(made).toMatchObject({
       paid: false,
       invoiceId: '',
-      subscriptionPendingUpdate: { status: 1, effectImmediate: 0, effectTime: sub.currentPeriodEnd },
+      subscriptionPendingUpdate: {
+        status: pendingUpdateStatus.pending,
+        effectImmediate: pendingUpdateEffect.periodEnd,
+        effectTime: sub.currentPeriodEnd,
+      },
     });
     expect(await w.row(sub.subscriptionId)).toMatchObject({
       plan_id: '20',
@@ -144,15 +161,19 @@ describe('a downgrade', () => {
     const sub = await w.paid({ planId: plans.large });
     await w.at(sub, 0.5);
     const made = await w.change(sub, { newPlanId: plans.small, effectImmediate: 1, confirmTotalAmount: -5000 });
-    expect(made).toMatchObject({ paid: true, link: '', subscriptionPendingUpdate: { status: 2 } });
+    expect(made).toMatchObject({
+      paid: true,
+      link: '',
+      subscriptionPendingUpdate: { status: pendingUpdateStatus.finished },
+    });
     expect(await w.mainCredit(sub.userId)).toBe(5000);
     expect(await w.row(sub.subscriptionId)).toMatchObject({ plan_id: '10' });
     const note = (await w.creditNotes()).find(({ invoiceId }) => invoiceId === made.invoiceId);
-    expect(note).toMatchObject({ totalAmount: -5000, status: 3 });
+    expect(note).toMatchObject({ totalAmount: -5000, status: invoiceStatus.paid });
     // the charge line of the credit note is what a later change credits; the credit pays for it
     await w.at(sub, 0.75);
     const back = await w.change(sub, {});
-    expect(back).toMatchObject({ paid: true, subscriptionPendingUpdate: { status: 2 } });
+    expect(back).toMatchObject({ paid: true, subscriptionPendingUpdate: { status: pendingUpdateStatus.finished } });
     expect(await w.linesOf(back.invoiceId)).toEqual([-2500, 5000]);
     expect(await w.mainCredit(sub.userId)).toBe(2500);
   });

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { cancelAtPeriodEnd, cancelSubscription, markWireTransferSuccess, type Subscription } from '@recur/contracts';
+import {
+  cancelAtPeriodEnd,
+  cancelSubscription,
+  invoiceStatus,
+  markWireTransferSuccess,
+  pendingUpdateStatus,
+  type Subscription,
+} from '@recur/contracts';
 import { plans, type World, world } from './world.js';
 
 let w: World;
@@ -27,7 +34,7 @@ describe('a cancellation', () => {
       'operation.logged 1',
     ]);
     const [note] = await notesOf(sub);
-    expect(note).toMatchObject({ totalAmount: -4000, status: 3, invoiceName: 'SubscriptionCancel' });
+    expect(note).toMatchObject({ totalAmount: -4000, status: invoiceStatus.paid, invoiceName: 'SubscriptionCancel' });
     expect(note?.originalPaymentInvoice?.invoiceId).toBe(sub.latestInvoiceId);
     expect(await w.mainCredit(sub.userId)).toBe(4000);
     const again = await w.t.call(cancelSubscription, { subscriptionId: sub.subscriptionId, prorate: true });
@@ -48,8 +55,10 @@ describe('a cancellation', () => {
     await w.at(sub, 0.5);
     const { invoiceId, subscriptionPendingUpdate } = await w.change(sub, {});
     await cancel(sub, { prorate: true });
-    expect(await w.detail(invoiceId)).toMatchObject({ status: 5 });
-    expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({ status: 3 });
+    expect(await w.detail(invoiceId)).toMatchObject({ status: invoiceStatus.cancelled });
+    expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({
+      status: pendingUpdateStatus.cancelled,
+    });
     expect(await w.mainCredit(sub.userId)).toBe(5000);
     const paid = await w.t.call(markWireTransferSuccess, { invoiceId, transferNumber: 'T-1' });
     expect(paid).toMatchObject({ slug: 'invoice_not_open' });
@@ -72,14 +81,14 @@ describe('a cancellation at the end of the period', () => {
     const sub = await w.paid({ planId: plans.large });
     const { subscriptionPendingUpdate: deferred } = await w.change(sub, { newPlanId: plans.small });
     await later(sub);
-    expect(await w.update(deferred?.pendingUpdateId ?? '')).toMatchObject({ status: 3 });
+    expect(await w.update(deferred?.pendingUpdateId ?? '')).toMatchObject({ status: pendingUpdateStatus.cancelled });
     expect(await w.row(sub.subscriptionId)).toMatchObject({ cancel_at_period_end: true, pending_update_id: '' });
 
     const other = await w.paid();
     await w.at(other, 0.5);
     const { subscriptionPendingUpdate: waiting } = await w.change(other, {});
     await later(other);
-    expect(await w.update(waiting?.pendingUpdateId ?? '')).toMatchObject({ status: 1 });
+    expect(await w.update(waiting?.pendingUpdateId ?? '')).toMatchObject({ status: pendingUpdateStatus.pending });
   });
 });
 

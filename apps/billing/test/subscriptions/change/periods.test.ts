@@ -3,6 +3,8 @@ import {
   cancelAtPeriodEnd,
   cancelInvoice,
   type Invoice,
+  invoiceStatus,
+  pendingUpdateStatus,
   previewNextInvoice,
   type Subscription,
   setupGateway,
@@ -62,7 +64,9 @@ describe('a deferred change', () => {
       status: 'active',
       current_period_start: String(sub.currentPeriodEnd),
     });
-    expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({ status: 2 });
+    expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({
+      status: pendingUpdateStatus.finished,
+    });
   });
 
   it('is billed with the tax percentage and by the gateway that it names', async () => {
@@ -80,12 +84,12 @@ describe('a deferred change', () => {
     const sub = await w.paid({ planId: plans.large });
     await to(sub.currentPeriodEnd - 3 * DAY);
     const open = await next(sub);
-    expect(open).toMatchObject({ totalAmount: 20_000, status: 2 });
+    expect(open).toMatchObject({ totalAmount: 20_000, status: invoiceStatus.processing });
     await w.change(sub, small);
     await to(sub.currentPeriodEnd);
-    expect(await w.detail(open.invoiceId)).toMatchObject({ status: 5 });
+    expect(await w.detail(open.invoiceId)).toMatchObject({ status: invoiceStatus.cancelled });
     const again = await next(sub);
-    expect(again).toMatchObject({ totalAmount: 10_000, status: 2 });
+    expect(again).toMatchObject({ totalAmount: 10_000, status: invoiceStatus.processing });
     await w.receive(again.invoiceId);
     expect(await w.row(sub.subscriptionId)).toMatchObject({ plan_id: '10', status: 'active' });
   });
@@ -132,8 +136,8 @@ describe('a change inside the lead window', () => {
     const { invoiceId } = await w.change(sub, {});
     await w.receive(invoiceId);
     await w.t.work.drain();
-    expect(await w.detail(open.invoiceId)).toMatchObject({ status: 5 });
-    expect(await next(sub)).toMatchObject({ totalAmount: 20_000, status: 2 });
+    expect(await w.detail(open.invoiceId)).toMatchObject({ status: invoiceStatus.cancelled });
+    expect(await next(sub)).toMatchObject({ totalAmount: 20_000, status: invoiceStatus.processing });
     expect(await w.periods(sub.subscriptionId)).toMatchObject([
       { state: 'paid' },
       { state: 'void' },
@@ -175,7 +179,7 @@ it('a change of an incomplete subscription replaces the invoice of the period th
   expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'incomplete' });
   const open = await next(sub);
   const made = await w.change(sub, {});
-  expect(await w.detail(open.invoiceId)).toMatchObject({ status: 5 });
+  expect(await w.detail(open.invoiceId)).toMatchObject({ status: invoiceStatus.cancelled });
   const again = await next(sub);
   expect(again).toMatchObject({ invoiceId: made.invoiceId, totalAmount: 20_000, periodEnd: open.periodEnd });
   await w.receive(made.invoiceId);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { previewChange, submitChange } from '@recur/contracts';
+import { invoiceStatus, previewChange, submitChange } from '@recur/contracts';
 import { type Subscribers, subscribers } from '../renewal/subscribers.js';
 import { type World, world } from './world.js';
 
@@ -18,7 +18,7 @@ it('a preview of a change that takes the place of an unpaid one is what its subm
   expect(await w.linesOf(first.invoiceId)).toEqual([-6000, 12_000]);
   const preview = await w.preview(sub, { quantity: 2 });
   expect(preview.invoice.lines.map(line => line.amountExcludingTax)).toEqual([-6000, 24_000]);
-  expect((await w.detail(first.invoiceId)).status).toBe(2);
+  expect((await w.detail(first.invoiceId)).status).toBe(invoiceStatus.processing);
   const confirmed = { prorationDate: preview.prorationDate, confirmTotalAmount: preview.totalAmount };
   const second = await w.change(sub, { quantity: 2, ...confirmed });
   expect(await w.linesOf(second.invoiceId)).toEqual([-6000, 24_000]);

@@ -7,8 +7,10 @@ import {
   listTimelines,
   markWireTransferSuccess,
   paymentDetail,
+  paymentStatus,
   refundInvoice,
   splitPayments,
+  subscriptionTimelineStatus,
 } from '@recur/contracts';
 import { plans, type World, world } from './world.js';
 
@@ -38,7 +40,15 @@ it('a timeline has the changes inside a period, beside the period', async () => 
   expect(total).toBe(3);
   expect(lines).toMatchObject([
     { uniqueId: `${subscriptionId}_1`, periodStart: start, periodEnd, planId: plans.small, addons: [] },
-    { subscriptionId, userId, periodStart: times[0], periodEnd, planId: plans.large, quantity: 2, status: 2 },
+    {
+      subscriptionId,
+      userId,
+      periodStart: times[0],
+      periodEnd,
+      planId: plans.large,
+      quantity: 2,
+      status: subscriptionTimelineStatus.finished,
+    },
     {
       periodStart: times[1],
       periodEnd,
@@ -74,7 +84,14 @@ describe('payments', () => {
   it('of an invoice: the current one, the one that succeeded, none once it is cancelled', async () => {
     const split = (invoiceId: string) => w.t.done(splitPayments, { invoiceId });
     const { invoiceId, paymentId } = await w.submitted();
-    const open = { paymentId, splitSequence: 1, totalAmount: 10_000, currency: 'EUR', status: 10, paidTime: 0 };
+    const open = {
+      paymentId,
+      splitSequence: 1,
+      totalAmount: 10_000,
+      currency: 'EUR',
+      status: paymentStatus.created,
+      paidTime: 0,
+    };
     expect(await split(invoiceId)).toMatchObject({
       payments: [
         {
@@ -95,7 +112,7 @@ describe('payments', () => {
       acceptShort: true,
     });
     expect(await split(invoiceId)).toMatchObject({
-      payments: [{ paymentId, status: 20, paidTime: w.clock.now() }],
+      payments: [{ paymentId, status: paymentStatus.success, paidTime: w.clock.now() }],
       totalAmount: 10_000,
       paidAmount: 9900,
       remainingAmount: 0,

@@ -3,10 +3,14 @@ import {
   activateDiscount,
   archiveGateway,
   cancelPayment,
+  discountBillingType,
+  discountType,
+  invoiceStatus,
   listPendingUpdates,
   markWireTransferSuccess,
   newDiscount,
   pendingUpdateDetail,
+  pendingUpdateStatus,
   planStatus,
   planType,
   previewChange,
@@ -29,7 +33,7 @@ describe('a change in another state', () => {
     expect(made).toMatchObject({
       paid: true,
       invoiceId: '',
-      subscriptionPendingUpdate: { status: 2, prorationAmount: 0 },
+      subscriptionPendingUpdate: { status: pendingUpdateStatus.finished, prorationAmount: 0 },
     });
     expect(await w.row(sub.subscriptionId)).toMatchObject({
       plan_id: '20',
@@ -44,10 +48,14 @@ describe('a change in another state', () => {
     const { subscription: sub, invoiceId } = await w.submitted({ startIncomplete: true });
     const [before] = await w.t.rows('select deadline from invoices where invoice_id = $1', [invoiceId]);
     const made = await w.change(sub, {});
-    expect(made).toMatchObject({ paid: false, subscriptionPendingUpdate: { status: 2 } });
-    expect(await w.detail(invoiceId)).toMatchObject({ status: 5 });
+    expect(made).toMatchObject({ paid: false, subscriptionPendingUpdate: { status: pendingUpdateStatus.finished } });
+    expect(await w.detail(invoiceId)).toMatchObject({ status: invoiceStatus.cancelled });
     const again = await w.detail(made.invoiceId);
-    expect(again).toMatchObject({ status: 2, totalAmount: 20_000, invoiceName: 'SubscriptionCreate' });
+    expect(again).toMatchObject({
+      status: invoiceStatus.processing,
+      totalAmount: 20_000,
+      invoiceName: 'SubscriptionCreate',
+    });
     expect([again.periodStart, again.periodEnd]).toEqual([sub.currentPeriodStart, sub.currentPeriodEnd]);
     const [after] = await w.t.rows('select deadline, period_seq from invoices where invoice_id = $1', [made.invoiceId]);
     expect(after).toEqual({ ...before, period_seq: 2 });
@@ -91,7 +99,9 @@ describe('a payment of a change that is cancelled', () => {
     await w.types();
     await w.t.done(cancelPayment, { paymentId });
     expect(await w.types()).toContain('subscription.pending_update.cancelled 2');
-    expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({ status: 3 });
+    expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({
+      status: pendingUpdateStatus.cancelled,
+    });
     const again = await w.change(sub, {});
     expect(await w.linesOf(again.invoiceId)).toEqual([-5000, 10_000]);
   });
@@ -179,7 +189,11 @@ describe('a change below the minimum of the gateway', () => {
     w.knowPlan(82, { amount: 10_100, type: planType.main, intervalUnit: 'month', intervalCount: 1 });
     await w.at(sub, 0.5);
     const made = await w.change(sub, { newPlanId: 82 });
-    expect(made).toMatchObject({ paid: true, invoiceId: '', subscriptionPendingUpdate: { status: 2 } });
+    expect(made).toMatchObject({
+      paid: true,
+      invoiceId: '',
+      subscriptionPendingUpdate: { status: pendingUpdateStatus.finished },
+    });
     const { carried_lines: carried, plan_id } = await w.row(sub.subscriptionId);
     expect([plan_id, (carried as { amount: number }[]).map(line => line.amount)]).toEqual(['82', [-5000, 5050]]);
   });
@@ -193,8 +207,8 @@ describe('submits at one time', () => {
     const updates = await Promise.all(
       made.map(({ subscriptionPendingUpdate: update }) => w.update(update?.pendingUpdateId ?? '')),
     );
-    expect(updates.filter(({ status }) => status === 1)).toHaveLength(1);
-    expect(updates.filter(({ status }) => status === 3)).toHaveLength(7);
+    expect(updates.filter(({ status }) => status === pendingUpdateStatus.pending)).toHaveLength(1);
+    expect(updates.filter(({ status }) => status === pendingUpdateStatus.cancelled)).toHaveLength(7);
     const [source] = await w.t.rows('select credited_net from invoice_lines where invoice_id = $1', [
       sub.latestInvoiceId,
     ]);
@@ -236,7 +250,14 @@ describe('submits at one time', () => {
 
 describe('a discount', () => {
   const discount = async (over: object) => {
-    const body = { billingType: 2, discountType: 1, discountPercentage: 5000, startTime: 0, endTime: 0, ...over };
+    const body = {
+      billingType: discountBillingType.recurring,
+      discountType: discountType.percentage,
+      discountPercentage: 5000,
+      startTime: 0,
+      endTime: 0,
+      ...over,
+    };
     const { discount: made } = await w.t.done(newDiscount, body);
     await w.t.done(activateDiscount, { id: made.id });
   };

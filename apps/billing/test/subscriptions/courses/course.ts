@@ -10,6 +10,8 @@ import {
   cancelSubscription,
   changeDueDay,
   createSubscription,
+  discountBillingType,
+  discountType,
   type Invoice,
   incrementPromoCredit,
   invoiceDetail,
@@ -156,8 +158,18 @@ export class Course {
     });
     if (random.chance(0.6)) return;
     this.code = `code-${s.merchant.merchantId}`;
-    const kind = random.pick([{ billingType: 1 }, { billingType: 2 }, { billingType: 2, cycleLimit: 2 }]);
-    const terms = { ...kind, discountType: 1, discountPercentage: 2000, startTime: 0, endTime: 0 };
+    const kind = random.pick([
+      { billingType: discountBillingType.onetime },
+      { billingType: discountBillingType.recurring },
+      { billingType: discountBillingType.recurring, cycleLimit: 2 },
+    ]);
+    const terms = {
+      ...kind,
+      discountType: discountType.percentage,
+      discountPercentage: 2000,
+      startTime: 0,
+      endTime: 0,
+    };
     const { discount } = await s.t.done(newDiscount, { code: this.code, ...terms }, s.merchant);
     await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
   }

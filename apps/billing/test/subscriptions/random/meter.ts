@@ -1,4 +1,4 @@
-import { emptyOf, MetricPlanCharge } from '@recur/contracts';
+import { emptyOf, MetricPlanCharge, metricChargeType } from '@recur/contracts';
 import type { InvoiceItem } from '../../../src/invoices/domain/items.js';
 import { samePrice, usagePrice } from '../../../src/pricing/usage.js';
 import type { PeriodRow } from '../../../src/subscriptions/domain/periods.js';
@@ -17,8 +17,8 @@ export function chargesOf({ meter }: History, plan: number): MetricPlanCharge[] 
     { ...step, startValue: 0, endValue: 50, perAmount: unit, flatAmount: 0 },
     { ...step, startValue: 50, endValue: -1, perAmount: 1, flatAmount: 7 },
   ];
-  const standard = { chargeType: 0, standardAmount: unit, standardStartValue: meter.freeUnits };
-  const price = plan === 2 ? { chargeType: 1, graduatedAmounts: tiers } : standard;
+  const standard = { chargeType: metricChargeType.standard, standardAmount: unit, standardStartValue: meter.freeUnits };
+  const price = plan === 2 ? { chargeType: metricChargeType.graduated, graduatedAmounts: tiers } : standard;
   return [{ ...emptyOf(MetricPlanCharge), metricId: METRIC, ...price } as MetricPlanCharge];
 }
 

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import {
   activateDiscount,
   aggregationType,
+  discountBillingType,
+  discountType,
   emptyOf,
   MetricPlanCharge,
   metricType,
@@ -21,7 +23,13 @@ afterAll(() => s.t.close());
 
 /** Makes a code that halves every invoice. */
 async function half(): Promise<void> {
-  const terms = { billingType: 2, discountType: 1, discountPercentage: 5000, startTime: 0, endTime: 0 };
+  const terms = {
+    billingType: discountBillingType.recurring,
+    discountType: discountType.percentage,
+    discountPercentage: 5000,
+    startTime: 0,
+    endTime: 0,
+  };
   const { discount } = await s.t.done(newDiscount, { code: 'HALF', ...terms }, s.merchant);
   await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
 }

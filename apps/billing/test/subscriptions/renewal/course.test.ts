@@ -6,6 +6,7 @@ import {
   cancelSubscription,
   changeDueDay,
   changeGateway,
+  invoiceStatus,
   keepAfterPeriodEnd,
   listPaymentMethods,
   newPaymentMethod,
@@ -110,7 +111,7 @@ describe('add_new_trial_start', () => {
     await s.events(id);
     await extend(id, 24);
     expect(await s.dates(id)).toBe('active 02-28 03-29T06:00');
-    expect((await s.invoice(invoiceId)).status).toBe(5);
+    expect((await s.invoice(invoiceId)).status).toBe(invoiceStatus.cancelled);
     expect(await s.events(id)).toEqual(['updated', 'activated']);
   });
 
@@ -122,7 +123,7 @@ describe('add_new_trial_start', () => {
     await s.to('2026-03-01T06:00');
     await extend(id, 24);
     expect([await s.dates(id), await live(id)]).toEqual(['active 02-28 03-02T06:00', ['free 02-28 03-02T06:00 paid']]);
-    expect((await s.invoice(invoiceId)).status).toBe(5);
+    expect((await s.invoice(invoiceId)).status).toBe(invoiceStatus.cancelled);
     await s.swap(userId, 'succeeds');
     await s.to('2026-03-03');
     expect((await s.invoices(id)).at(-1)).toBe('Cycle paid 03-02T06:00 04-02T06:00 3000');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addTrialTime, cancelInvoice, previewNextInvoice, submitChange } from '@recur/contracts';
+import { addTrialTime, cancelInvoice, invoiceStatus, previewNextInvoice, submitChange } from '@recur/contracts';
 import { type Subscribers, subscribers, utc } from './subscribers.js';
 
 let s: Subscribers;
@@ -50,10 +50,10 @@ it('is incomplete from the start of an unpaid period until its deadline, then ex
   await s.to('2026-03-31');
   expect(await s.dates(id)).toBe('incomplete 02-28 03-31');
   await s.to('2026-03-31T23:59');
-  expect((await s.invoice(invoiceId)).status).toBe(2);
+  expect((await s.invoice(invoiceId)).status).toBe(invoiceStatus.processing);
   await s.to('2026-04-01');
   expect(await s.dates(id)).toBe('expired 02-28 03-31');
-  expect((await s.invoice(invoiceId)).status).toBe(4);
+  expect((await s.invoice(invoiceId)).status).toBe(invoiceStatus.failed);
   expect(await s.events(id)).toEqual(['updated', 'auto_renew.failure', 'expired']);
   const tries = await s.t.rows('select create_time from payments where invoice_id = $1 order by create_time', [
     invoiceId,

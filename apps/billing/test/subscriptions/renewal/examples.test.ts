@@ -5,6 +5,8 @@ import {
   cancelSubscription,
   changeDueDay,
   createSubscription,
+  discountBillingType,
+  discountType,
   type In,
   incrementPromoCredit,
   newDiscount,
@@ -45,7 +47,13 @@ async function changed(subscriptionId: string, newPlanId: number, over: Partial<
   return { nets: nets(invoice), invoice };
 }
 const code = async (name: string, discountPercentage: number) => {
-  const given = { billingType: 2, discountType: 1, discountPercentage, startTime: 0, endTime: 0 };
+  const given = {
+    billingType: discountBillingType.recurring,
+    discountType: discountType.percentage,
+    discountPercentage,
+    startTime: 0,
+    endTime: 0,
+  };
   const { discount } = await s.t.done(newDiscount, { code: name, ...given }, s.merchant);
   await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
   return name;
@@ -185,7 +193,13 @@ it('promo credit comes back with the time that it paid for: of 45 credits, half 
 
 it('a one-time code whose invoice is withdrawn reduces the one that a change at the end of the period makes instead', async () => {
   await s.anew('2026-04-01');
-  const given = { billingType: 1, discountType: 1, discountPercentage: 1000, startTime: 0, endTime: 0 };
+  const given = {
+    billingType: discountBillingType.onetime,
+    discountType: discountType.percentage,
+    discountPercentage: 1000,
+    startTime: 0,
+    endTime: 0,
+  };
   const { discount } = await s.t.done(newDiscount, { code: 'ONCE', ...given }, s.merchant);
   await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
   const { id } = await begun(1000, { discountCode: 'ONCE', trialEnd: utc('2026-04-02') });

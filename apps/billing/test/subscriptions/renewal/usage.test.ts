@@ -9,6 +9,7 @@ import {
   emptyOf,
   finishInvoice,
   type In,
+  invoiceStatus,
   MetricPlanCharge,
   metricHistoryByInvoice,
   metricType,
@@ -161,7 +162,7 @@ it('its draft is neither edited nor deleted, and finish finishes it with what is
   });
   await use(userId, 2, '2026-02-27T23:00');
   const { invoice } = await s.t.done(finishInvoice, { invoiceId, daysUtilDue: 3 }, s.merchant);
-  expect(invoice).toMatchObject({ invoiceId, status: 2, totalAmount: 1020 });
+  expect(invoice).toMatchObject({ invoiceId, status: invoiceStatus.processing, totalAmount: 1020 });
   await s.to('2026-02-28T02:00');
   expect((await s.invoices(id)).at(-1)).toBe('Cycle paid 02-28 03-31 1020');
 });

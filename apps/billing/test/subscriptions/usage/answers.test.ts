@@ -4,6 +4,7 @@ import {
   metricHistoryBySubscription,
   metricHistoryInvoices,
   subscriptionDetail,
+  subscriptionStatus,
   userUsage,
 } from '@recur/contracts';
 import { limit, type Metered, metered } from './metered.js';
@@ -79,7 +80,7 @@ it('the usage of a user is shown with the subscription, its plan and its product
   const { id, userId } = await limited({ productId: 7 });
   const { userMetric } = await s.t.done(userUsage, { userId }, s.merchant);
   expect(userMetric).toMatchObject({
-    subscription: { subscriptionId: id, userId, status: 2 },
+    subscription: { subscriptionId: id, userId, status: subscriptionStatus.active },
     product: { id: 7 },
     plan: { amount: 500 },
     addons: [],

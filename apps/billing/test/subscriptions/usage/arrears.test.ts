@@ -6,6 +6,7 @@ import {
   createSubscription,
   emptyOf,
   MultiCurrencyConfig,
+  metricChargeType,
   metricHistoryByInvoice,
   newUsageEvent,
   previewChange,
@@ -44,7 +45,11 @@ describe('usage', () => {
   });
 
   it('that comes late stands on the next invoice, at the tier where its period had got to', async () => {
-    const { metric, userId, id } = await metering({ chargeType: 1, standardAmount: 0, graduatedAmounts: tiers });
+    const { metric, userId, id } = await metering({
+      chargeType: metricChargeType.graduated,
+      standardAmount: 0,
+      graduatedAmounts: tiers,
+    });
     await s.use(userId, metric, 150);
     await s.to('2026-06-10');
     await s.use(userId, metric, 10, { at: '2026-05-20' });
@@ -131,7 +136,7 @@ it('after the end of a period counts in one stretch, before the next period is t
   const userId = await s.buyer();
   // tiers begin anew in each stretch
   const flat = tiers.map(tier => ({ ...tier, flatAmount: 500 }));
-  const price = { chargeType: 1, standardAmount: 0, graduatedAmounts: flat };
+  const price = { chargeType: metricChargeType.graduated, standardAmount: 0, graduatedAmounts: flat };
   const { id } = await s.subscribe({
     userId,
     planId: s.plan({ amount: 500, metricMeteredCharge: [charge(metric.id, price)] }),

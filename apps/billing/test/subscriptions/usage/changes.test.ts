@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addTrialTime, previewChange, submitChange } from '@recur/contracts';
+import { addTrialTime, metricChargeType, previewChange, submitChange } from '@recur/contracts';
 import { utc } from '../renewal/subscribers.js';
 import { charge, limit, type Metered, metered, tiers } from './metered.js';
 
@@ -20,7 +20,7 @@ async function repriced(old: object, then: object, over: object = {}) {
   const change = { subscriptionId: id, newPlanId, quantity: 1 };
   return { metric, userId, id, change, of: `usage:${metric.id}` };
 }
-const graduated = { chargeType: 1, standardAmount: 0, graduatedAmounts: tiers };
+const graduated = { chargeType: metricChargeType.graduated, standardAmount: 0, graduatedAmounts: tiers };
 
 describe('a change of plan', () => {
   it('bills the usage so far at the old price; from then on it counts from zero at the new one', async () => {

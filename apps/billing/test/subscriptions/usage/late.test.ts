@@ -3,6 +3,7 @@ import {
   cancelInvoice,
   emptyOf,
   listUsageEvents,
+  metricChargeType,
   newUsageEvent,
   PlanAutoChargeConfig,
   submitChange,
@@ -16,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => s.t.close());
 beforeEach(() => s.anew('2026-05-01'));
 
-const graduated = { chargeType: 1, standardAmount: 0, graduatedAmounts: tiers };
+const graduated = { chargeType: metricChargeType.graduated, standardAmount: 0, graduatedAmounts: tiers };
 
 /** A subscriber to 500 a month and usage at this price. */
 async function metering(price: object = {}, over: object = {}) {

@@ -6,6 +6,7 @@ import {
   type MerchantMetric,
   MetricPlanCharge,
   MetricPlanLimit,
+  metricChargeType,
   metricType,
   newUsageEvent,
   type Plan,
@@ -27,7 +28,7 @@ export const tiers = [
 export const charge = (metricId: number, over: object = {}): MetricPlanCharge => ({
   ...emptyOf(MetricPlanCharge),
   metricId,
-  chargeType: 0,
+  chargeType: metricChargeType.standard,
   standardAmount: 10,
   ...over,
 });

@@ -1,4 +1,4 @@
-import type { MetricPlanCharge } from '@recur/contracts';
+import { type MetricPlanCharge, metricChargeType } from '@recur/contracts';
 import { charge } from './metered.js';
 
 // The price of usage by the plainest reading of the rules: shares nothing with the code that it is compared with.
@@ -78,7 +78,7 @@ export function drawnPrice(metricId: number, random: (below: number) => number):
   };
   const graduatedAmounts = [tier(0, end, first, flats[0]), tier(end, -1, second, flats[1])];
   return {
-    charge: charge(metricId, { chargeType: 1, standardAmount: 0, graduatedAmounts }),
+    charge: charge(metricId, { chargeType: metricChargeType.graduated, standardAmount: 0, graduatedAmounts }),
     of(units) {
       const bound = BigInt(end);
       if (units <= 0n) return 0n;

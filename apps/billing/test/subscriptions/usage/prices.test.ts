@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { emptyOf, MultiCurrencyConfig, submitChange, subscriptionUsage } from '@recur/contracts';
+import { emptyOf, MultiCurrencyConfig, metricChargeType, submitChange, subscriptionUsage } from '@recur/contracts';
 import { utc } from '../renewal/subscribers.js';
 import { charge, limit, type Metered, metered } from './metered.js';
 
@@ -93,7 +93,7 @@ describe('unit prices', () => {
     const decimals = await s.subscriber({
       metricMeteredCharge: [
         charge(cents.id, { standardAmount: 9, standardAmountDecimal: '0.02' }),
-        charge(mills.id, { chargeType: 1, standardAmount: 0, graduatedAmounts: [tier] }),
+        charge(mills.id, { chargeType: metricChargeType.graduated, standardAmount: 0, graduatedAmounts: [tier] }),
       ],
     });
     const yen = { ...emptyOf(MultiCurrencyConfig), currency: 'JPY', exchangeRate: 149.5 };

@@ -6,6 +6,7 @@ import {
   cancelAtPeriodEnd,
   cancelInvoice,
   cancelSubscription,
+  metricChargeType,
   previewChange,
   submitChange,
   subscriptionUsage,
@@ -79,7 +80,7 @@ describe('usage without a price', () => {
 
 it('usage between a quote of another interval and its submit counts in the period that begins with it', async () => {
   const metric = s.metric();
-  const price = { chargeType: 1, standardAmount: 0, graduatedAmounts: tiers };
+  const price = { chargeType: metricChargeType.graduated, standardAmount: 0, graduatedAmounts: tiers };
   const { id, userId } = await s.subscriber({ amount: 500, metricMeteredCharge: [charge(metric.id, price)] });
   await s.use(userId, metric, 20);
   await s.to('2026-05-20');
@@ -190,7 +191,7 @@ it('usage after free time that took the place of an unpaid period is charged', a
 
 it('usage in one period that begins beside free time that was appended counts in one stretch', async () => {
   const metric = s.metric();
-  const price = { chargeType: 1, standardAmount: 0, graduatedAmounts: tiers };
+  const price = { chargeType: metricChargeType.graduated, standardAmount: 0, graduatedAmounts: tiers };
   const { id, userId } = await s.subscriber({ amount: 500, metricMeteredCharge: [charge(metric.id, price)] });
   await s.to('2026-05-10');
   await s.use(userId, metric, 4);

@@ -5,7 +5,9 @@ import {
   createMarkRefund,
   creditAccountType,
   creditTransactionType,
+  discountBillingType,
   discountStatus,
+  discountType,
   type ExportTask,
   emptyOf,
   generateBatchCodes,
@@ -48,21 +50,33 @@ beforeAll(async () => {
   desk = exportDesk(s.t, s.merchant);
   const calls = s.metric('chargeMetered', 'sum');
   const planId = s.plan({ planName: 'Pro, "yearly"', metricMeteredCharge: [charge(calls.id)] });
-  const code = { code: 'MAY', name: 'May', billingType: 2, discountType: 1, discountPercentage: 1_250 };
+  const code = {
+    code: 'MAY',
+    name: 'May',
+    billingType: discountBillingType.recurring,
+    discountType: discountType.percentage,
+    discountPercentage: 1_250,
+  };
   const { discount } = await s.t.done(newDiscount, { ...code, startTime: 0, endTime: 0 }, s.merchant);
   discountId = discount.id;
   await s.t.done(activateDiscount, { id: discountId }, s.merchant);
   const fixed = {
     ...code,
     code: 'YEN',
-    discountType: 2,
+    discountType: discountType.fixedAmount,
     discountAmount: 500,
     currency: 'JPY',
     startTime: 0,
     endTime: 0,
   };
   await s.t.done(newDiscount, { ...fixed, discountPercentage: 0 }, s.merchant);
-  const codes = { codePrefix: '-1-', quantity: 9, billingType: 1, discountType: 1, discountPercentage: 500 };
+  const codes = {
+    codePrefix: '-1-',
+    quantity: 9,
+    billingType: discountBillingType.onetime,
+    discountType: discountType.percentage,
+    discountPercentage: 500,
+  };
   const { template } = await s.t.done(newBatchTemplate, { ...codes, startTime: 0, endTime: 0 }, s.merchant);
   templateId = template.id;
   await s.t.done(activateDiscount, { id: templateId }, s.merchant);
@@ -320,7 +334,7 @@ const filtersOf: Partial<Record<ExportTask, () => fc.Arbitrary<object>>> = {
     }),
   CreditTransactionExport: () =>
     some({ userId: fc.constantFrom(...buyers), transactionTypes: fc.constantFrom([6], [2]) }).map(filters => ({
-      accountType: 2,
+      accountType: creditAccountType.promo,
       ...filters,
     })),
   DiscountExport: () =>
@@ -340,7 +354,10 @@ const byId: Partial<Record<ExportTask, string>> = { TransactionExport: 'Transact
 
 it.each(Object.keys(lists) as (keyof typeof lists)[])('%s holds exactly what its list shows', async task => {
   const filters = filtersOf[task]?.() ?? fc.constant({});
-  const needed = { CreditTransactionExport: { accountType: 2 }, UserDiscountExport: { id: discountId } };
+  const needed = {
+    CreditTransactionExport: { accountType: creditAccountType.promo },
+    UserDiscountExport: { id: discountId },
+  };
   const required = { ...needed, BatchDiscountChildrenExport: { templateId } }[task as keyof typeof needed] ?? {};
   const key = byId[task];
   const ordered = <R extends Record<string, string>>(rows: R[]) =>

@@ -46,7 +46,7 @@ describe('an export', () => {
       taskName: 'InvoiceExport',
       taskType: 0,
       format: 'xlsx',
-      status: 0,
+      status: taskStatus.queued,
       payload: '{"currency":"eur"}',
       downloadUrl: '',
       startTime: 0,

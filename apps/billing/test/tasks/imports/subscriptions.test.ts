@@ -2,9 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   cancelAtPeriodEnd,
   type ImportName,
+  invoiceStatus,
   listInvoices,
   listPaymentMethods,
   listSubscriptions,
+  pendingUpdateEffect,
+  pendingUpdateStatus,
   planType,
   previewNextInvoice,
   submitChange,
@@ -106,7 +109,7 @@ describe('a subscription that is imported', () => {
     await w.t.work.drain();
     const [invoice, ...others] = await invoicesOf(sub.subscriptionId);
     expect(others).toEqual([]);
-    expect(invoice).toMatchObject({ status: 3, totalAmountExcludingTax: 5000, periodStart: end });
+    expect(invoice).toMatchObject({ status: invoiceStatus.paid, totalAmountExcludingTax: 5000, periodStart: end });
     expect(invoice?.periodEnd).toBe(boundary(start, 2, month, 'UTC'));
     const { subscriptions } = await w.t.done(listSubscriptions, { searchKey: sub.subscriptionId });
     expect(subscriptions[0]?.subscription).toMatchObject({
@@ -178,7 +181,11 @@ describe('a subscription that is imported', () => {
       issues: [{ path: '/effectImmediate' }],
     });
     const { subscriptionPendingUpdate } = await w.t.done(submitChange, change);
-    expect(subscriptionPendingUpdate).toMatchObject({ effectImmediate: 0, effectTime: end, status: 1 });
+    expect(subscriptionPendingUpdate).toMatchObject({
+      effectImmediate: pendingUpdateEffect.periodEnd,
+      effectTime: end,
+      status: pendingUpdateStatus.pending,
+    });
     const { invoice } = await w.t.done(previewNextInvoice, { subscriptionId });
     expect(invoice.totalAmountExcludingTax).toBe(6000);
     await w.t.done(cancelAtPeriodEnd, { subscriptionId });

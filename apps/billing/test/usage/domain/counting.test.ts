@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { metricChargeType } from '@recur/contracts';
 import fc from 'fast-check';
 import {
   type Aggregation,
@@ -94,7 +95,9 @@ const priced = (standardAmount: number): PlanTerms => ({
   quantity: 1,
   limits: [],
   autoUpgradePlanId: 0,
-  charges: [{ metricId: 1, chargeType: 0, standardAmount, standardStartValue: 0, graduatedAmounts: [] }],
+  charges: [
+    { metricId: 1, chargeType: metricChargeType.standard, standardAmount, standardStartValue: 0, graduatedAmounts: [] },
+  ],
 });
 const period = (start: number, end: number, ...segments: [from: number, terms: PlanTerms[]][]): UsagePeriod => ({
   start,

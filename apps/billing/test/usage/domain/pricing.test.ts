@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { metricChargeType } from '@recur/contracts';
 import { rateOf } from '@recur/kernel';
 import fc from 'fast-check';
 import {
@@ -20,10 +21,20 @@ const tier = (startValue: number, endValue: number, perAmount: number, flatAmoun
   perAmountDecimal,
 });
 const graduated = (...graduatedAmounts: ReturnType<typeof tier>[]) =>
-  usagePrice({ metricId: 1, chargeType: 1, standardAmount: 0, standardStartValue: 0, graduatedAmounts }, 1);
+  usagePrice(
+    { metricId: 1, chargeType: metricChargeType.graduated, standardAmount: 0, standardStartValue: 0, graduatedAmounts },
+    1,
+  );
 const standard = (standardAmount: number, standardStartValue = 0, standardAmountDecimal = '') =>
   usagePrice(
-    { metricId: 1, chargeType: 0, standardAmount, standardAmountDecimal, standardStartValue, graduatedAmounts: [] },
+    {
+      metricId: 1,
+      chargeType: metricChargeType.standard,
+      standardAmount,
+      standardAmountDecimal,
+      standardStartValue,
+      graduatedAmounts: [],
+    },
     1,
   );
 
@@ -86,7 +97,13 @@ describe('prices below a minor unit', () => {
 describe('another currency', () => {
   const of = (standardAmount: number, standardAmountDecimal = '') => {
     const graduatedAmounts = [tier(0, -1, standardAmount, 100)];
-    const charge = { metricId: 1, chargeType: 0, standardAmount, standardAmountDecimal, standardStartValue: 0 };
+    const charge = {
+      metricId: 1,
+      chargeType: metricChargeType.standard,
+      standardAmount,
+      standardAmountDecimal,
+      standardStartValue: 0,
+    };
     return convertedCharge({ ...charge, graduatedAmounts }, { rate: rateOf('149.5'), fromExponent: 2, toExponent: 0 });
   };
 
