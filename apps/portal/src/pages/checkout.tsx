@@ -6,7 +6,7 @@ import { Lines } from '../parts/lines.js';
 import { type Look, lookOf, useLook } from '../parts/look.js';
 import { Elsewhere, Notice, Problem, Waiting } from '../parts/notices.js';
 import { OwnInvoice } from '../parts/open-invoice.js';
-import { type Choice, choiceOf, PaymentChoice, useCardFields } from '../parts/payment.js';
+import { type Choice, choiceOf, type Gateway, PaymentChoice, useCardFields } from '../parts/payment.js';
 import {
   AddonFields,
   type Addons,
@@ -18,6 +18,7 @@ import {
   Quantity,
 } from '../parts/plan.js';
 import { useSettled } from '../parts/settled.js';
+import { Whole } from '../parts/whole.js';
 import { useAction, useGet, usePost, useVisit } from '../session/calls.js';
 import { useMethods } from '../session/methods.js';
 import type { Exchanged } from '../session/session.js';
@@ -39,16 +40,25 @@ export default function CheckoutPage({
   const { t } = useText();
   const { session } = useVisit();
   const plan = useGet('/portal/plan/detail', { planId, checkoutId });
+  const gateways = useGet('/portal/gateway/list', {});
   const [bought, setBought] = useState<Bought>();
   const look = lookOf(plan.data?.checkout?.data);
   useLook(look);
+  const failed = [plan, gateways].find(({ error }) => error);
   return (
     <Frame title={plan.data?.plan.plan.planName ?? t('checkout.title')} seller={session?.merchant} logo={look.logo}>
-      <Problem error={plan.error} retry={plan.reload} />
-      {plan.data === undefined && plan.error === undefined && <Waiting />}
-      {plan.data && session && !bought && (
-        <Order offer={plan.data.plan} filled={filled} session={session} look={look} onBought={setBought} />
-      )}
+      <Whole>
+        {failed && <Problem error={failed.error} retry={failed.reload} />}
+        {!failed && !(plan.data && gateways.data) && <Waiting />}
+        {plan.data && gateways.data && session && !bought && (
+          <Order
+            {...{ filled, session, look }}
+            offer={plan.data.plan}
+            gateways={gateways.data.gateways}
+            onBought={setBought}
+          />
+        )}
+      </Whole>
       {bought && session && (bought.isPaid || bought.invoiceId === '') && <Done session={session} />}
       {bought && session && !bought.isPaid && bought.invoiceId !== '' && (
         <OwnInvoice invoiceId={bought.invoiceId} begin={bought.begin} paid={<Done session={session} />} />
@@ -81,6 +91,7 @@ function Done({ session: { returnUrl } }: { session: Exchanged }) {
 
 interface OrderProps {
   offer: Offer;
+  gateways: readonly Gateway[];
   filled: Filled;
   session: Exchanged;
   look: Look;
@@ -88,7 +99,7 @@ interface OrderProps {
 }
 
 /** The order: everything chosen, the amounts as create_preview answers them, and the button that buys. */
-function Order({ offer, filled, session, look, onBought }: OrderProps) {
+function Order({ offer, gateways, filled, session, look, onBought }: OrderProps) {
   const { t, amount, date } = useText();
   const { client } = useVisit();
   const { plan } = offer;
@@ -99,10 +110,8 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
   const [saved, setSaved] = useState(detailsOf(session.user));
   const [details, setDetails] = useState({ ...saved, countryCode: saved.countryCode || session.vatCountryCode });
   const [chosen, setChosen] = useState<Choice>();
-  const gateways = useGet('/portal/gateway/list', {});
   const { methods, page, setPage } = useMethods();
-  const usable =
-    gateways.data?.gateways.filter(each => each.currency === '' || each.currency === (currency || plan.currency)) ?? [];
+  const usable = gateways.filter(each => each.currency === '' || each.currency === (currency || plan.currency));
   const choice = choiceOf(chosen, usable, methods.data?.methods ?? []);
   const ordered = {
     planId: plan.id,
@@ -204,16 +213,12 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
             {quote?.otherActiveSubscriptionId && <Notice kind="bad">{t('checkout.other')}</Notice>}
           </section>
           <section className="card">
-            <Problem error={gateways.error} retry={gateways.reload} />
             <Problem error={methods.error} retry={methods.reload} />
-            {gateways.data === undefined && gateways.error === undefined && <Waiting />}
-            {gateways.data && (
-              <PaymentChoice
-                {...{ gateways: usable, methods: methods.data?.methods, choice }}
-                onChoose={setChosen}
-                card={card.ref}
-              />
-            )}
+            <PaymentChoice
+              {...{ gateways: usable, methods: methods.data?.methods, choice }}
+              onChoose={setChosen}
+              card={card.ref}
+            />
             <Problem error={update.error ?? save.error ?? submit.error} />
             {page && <Elsewhere url={page} text={t('checkout.page')} label={t('pay.open')} />}
             <div className="actions">

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import { Frame } from '../parts/frame.js';
 import { lookOf, useLook } from '../parts/look.js';
 import { OwnInvoice } from '../parts/open-invoice.js';
+import { Whole } from '../parts/whole.js';
 import { BillingDetails } from '../portal/billing.js';
 import { ChangePlan } from '../portal/change-plan.js';
 import { Credits } from '../portal/credits.js';
@@ -25,10 +26,11 @@ export default function VisitPage() {
   }, [session]);
   const [view, go] = useView(first);
   const titles = { portal: t('portal.title'), change: t('change.title'), invoice: t('invoice.title') };
+  const opened = JSON.stringify(view);
   return (
     <GoContext value={go}>
       <Frame title={titles[view.kind]} seller={session?.merchant} logo={look.logo}>
-        <Arrival key={JSON.stringify(view)} />
+        <Arrival key={opened} />
         {view.kind !== 'portal' && (
           <p>
             <button type="button" className="plain" onClick={() => go({ kind: 'portal' })}>
@@ -36,22 +38,24 @@ export default function VisitPage() {
             </button>
           </p>
         )}
-        {view.kind === 'portal' && (
-          <>
-            <Subscriptions />
-            <Invoices />
-            <Methods />
-            <Credits />
-            <BillingDetails />
-          </>
-        )}
-        {view.kind === 'change' && <ChangePlan key={view.subscriptionId} subscriptionId={view.subscriptionId} />}
-        {view.kind === 'invoice' && <OwnInvoice key={view.invoiceId} invoiceId={view.invoiceId} />}
-        {session?.returnUrl && (
-          <a className="button plain" href={session.returnUrl}>
-            {t('return')}
-          </a>
-        )}
+        <Whole key={opened}>
+          {view.kind === 'portal' && (
+            <>
+              <Subscriptions />
+              <Invoices />
+              <Methods />
+              <Credits />
+              <BillingDetails />
+            </>
+          )}
+          {view.kind === 'change' && <ChangePlan subscriptionId={view.subscriptionId} />}
+          {view.kind === 'invoice' && <OwnInvoice invoiceId={view.invoiceId} />}
+          {session?.returnUrl && (
+            <a className="button plain" href={session.returnUrl}>
+              {t('return')}
+            </a>
+          )}
+        </Whole>
       </Frame>
     </GoContext>
   );

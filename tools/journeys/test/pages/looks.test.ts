@@ -176,6 +176,61 @@ const views: Readonly<Record<string, (look: Look, say: Say) => Promise<Page>>> =
   'unknown invoice': async look => (await seller.open(`${seller.baseUrl}/portal/invoice/none`, look)).page,
 };
 
+/** Notes what can be pressed and has been moved on a page by what came after it. */
+const watchMoves = `
+  window.moved = [];
+  const pressed = 'main :is(button, a, input, select, summary)';
+  new PerformanceObserver(list => {
+    for (const { sources } of list.getEntries())
+      for (const { node } of sources) {
+        const element = node?.nodeType === Node.TEXT_NODE ? node.parentElement : node;
+        if (element?.matches(pressed) || element?.querySelector(pressed)) window.moved.push(element.innerText);
+      }
+  }).observe({ type: 'layout-shift', buffered: true });`;
+
+/** Pages of several answers, each with a button that it shows. */
+const pagesOfParts: Readonly<Record<string, { url(): Promise<string>; shows: string }>> = {
+  portal: {
+    url: async () => (await seller.linkOf((await busyUser()).email)).url,
+    shows: 'End the subscription',
+  },
+  checkout: {
+    url: async () => {
+      const { clientSession } = await seller.linkOf((await seller.newUser()).email);
+      return `${seller.baseUrl}/portal/checkout?planId=${await seller.pricedPlan()}&session=${clientSession}`;
+    },
+    shows: 'Buy now',
+  },
+};
+
+describe('a page that opens', () => {
+  it.each([
+    ['portal', 'last'],
+    ['portal', 'first'],
+    ['checkout', 'last'],
+    ['checkout', 'first'],
+  ])(
+    'moves nothing that can be pressed as its answers come: %s, what it asked first coming %s',
+    async (name, first) => {
+      const { url, shows } = pagesOfParts[name] as (typeof pagesOfParts)[string];
+      const { page } = await seller.open('about:blank');
+      await page.addInitScript(watchMoves);
+      let asked = 0;
+      await page.route(/\/portal\/\w+\/\w+(\?|$)/, async route => {
+        const place = asked++;
+        const response = await route.fetch();
+        await new Promise(resolve => setTimeout(resolve, 120 * (first === 'first' ? place : Math.max(8 - place, 0))));
+        await route.fulfill({ response });
+      });
+      await page.goto(await url());
+      await page.getByRole('button', { name: shows }).waitFor();
+      await page.waitForLoadState('networkidle');
+      expect(asked).toBeGreaterThan(4);
+      expect(await page.evaluate('window.moved')).toEqual([]);
+    },
+  );
+});
+
 describe('every page', () => {
   it.each(Object.keys(views))(
     'has no serious fault of accessibility and fits, in German, Chinese and from right to left: %s',
