@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { binaryArrays } from '../src/store/paths/binary-arrays.js';
 import { plainArrays } from '../src/store/paths/paths.js';
 import { createPool } from '../src/store/pool.js';
+import { rowsAmong, rowsWhere } from '../src/store/reads/reads.js';
 import {
   document,
   encoded,
@@ -22,6 +23,7 @@ import {
   text,
   texts,
 } from '../src/store/schema/table.js';
+import type { Source } from '../src/store/session.js';
 import type { Arrays } from '../src/store/sql/arrays.js';
 import { rowsText, rowsValues, rowsWidth } from '../src/store/sql/rows.js';
 
@@ -41,6 +43,10 @@ interface Every {
   version: number;
 }
 
+const level = encoded<Every['level'], number>(int(), 'level_code', {
+  decode: code => (code === 1 ? 'high' : 'low'),
+  encode: value => ({ low: 0, high: 1 })[value],
+});
 const every = table<Every>('every', {
   key: ['id'],
   columns: {
@@ -55,10 +61,7 @@ const every = table<Every>('every', {
     ids: integers(),
     shape: document(),
     plan: optionalDocument(),
-    level: encoded(int(), 'level_code', {
-      decode: code => (code === 1 ? 'high' : 'low'),
-      encode: level => ({ low: 0, high: 1 })[level],
-    }),
+    level,
     version: int(),
   },
 });
@@ -147,6 +150,32 @@ describe.each([
   it('with a number that is too large for its column are refused by the database', async () => {
     await expect(through(arrays, counts, [{ merchantId: 1, n: 2 ** 31 }])).rejects.toThrow('integer out of range');
   });
+});
+
+it('are found by a column that holds its value in other words, by one value and by several', async () => {
+  interface Rated {
+    merchantId: number;
+    id: number;
+    level: Every['level'];
+  }
+  const rated = table<Rated>('rated', {
+    key: ['merchantId', 'id'],
+    columns: { merchantId: integer(), id: int(), level },
+  });
+  const client = await pool.connect();
+  try {
+    await client.query('begin; create temporary table rated (merchant_id bigint, id integer, level_code integer)');
+    await client.query('insert into rated values (1, 1, 0), (1, 2, 1), (1, 3, 0), (2, 4, 1)');
+    const query: Source['query'] = async (sql, values) => (await client.query(sql, [...values])).rows;
+    const source: Source = { merchantId: 1, query };
+    const ids = (rows: readonly Rated[]) => rows.map(({ id }) => id);
+    expect(ids(await rowsWhere(source, rated, { level: 'low' }, 'order by id'))).toEqual([1, 3]);
+    expect(ids(await rowsAmong(source, rated, 'level', ['high']))).toEqual([2]);
+    expect(ids(await rowsAmong(source, rated, 'level', ['high', 'low'])).sort()).toEqual([1, 2, 3]);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
 });
 
 it('of an object that was kept before its shape grew are read with the fields it lacks, empty, at any depth', () => {

@@ -40,11 +40,17 @@ export async function rowsWhere<T>(source: Source, from: Table<T>, where: Where<
     ? { ...where }
     : { merchantId: source.merchantId, ...where };
   const properties = Object.keys(conditions);
-  const values = Object.values(conditions);
+  const values = properties.map(property => stored(from, property, conditions[property]));
   const rows = source.joint
     ? await source.joint.ask(`${from.table} ${properties} ${tail}`, values, jointRows(source, from, properties, tail))
     : await source.query(selectText(from, properties, tail), values);
   return rows.map(row => hydrate(from, row));
+}
+
+/** A value as the column of a property holds it. */
+function stored({ encoders }: Pick<Table<unknown>, 'encoders'>, property: string, value: unknown): unknown {
+  const encode = encoders.get(property);
+  return encode ? encode(value) : value;
 }
 
 /** The rows of several questions that differ in their values alone, in one statement. */
@@ -80,6 +86,7 @@ export async function rowsAmong<T, K extends keyof T & string>(
   values: readonly T[K][],
 ): Promise<T[]> {
   if (values.length === 0) return [];
-  const rows = await sourceRows(source, amongText(from, property), [source.merchantId, [...new Set(values)]]);
+  const among = [...new Set(values)].map(value => stored(from, property, value));
+  const rows = await sourceRows(source, amongText(from, property), [source.merchantId, among]);
   return assertComplete(rows).map(row => hydrate(from, row));
 }

@@ -27,6 +27,8 @@ export interface Table<T> {
   /** The columns that are whole numbers and never null, and the others. */
   readonly wholes: readonly ColumnInfo[];
   readonly others: readonly ColumnInfo[];
+  /** For columns that hold their value in other words, by property. */
+  readonly encoders: ReadonlyMap<string, (value: unknown) => unknown>;
   readonly infrastructure: boolean;
   readonly replaced: boolean;
   /** The table as TypeORM needs it to compare schemas (see migrate.ts). */
@@ -83,6 +85,7 @@ export function table<T>(name: string, options: TableOptions<T>): Table<T> {
     columns: infos,
     wholes: infos.filter(isWhole),
     others: infos.filter(column => !isWhole(column)),
+    encoders,
     infrastructure: options.infrastructure ?? false,
     replaced: options.replaced ?? false,
     entity,
@@ -127,7 +130,7 @@ export const integers = (): Column<number[]> => ({
 });
 export const texts = (): Column<string[]> => ({ type: 'text', array: true });
 
-/** The value of a column that holds it in other words, under a name of its own. Rows are not looked up by it. */
+/** The value of a column that holds it in other words, under a name of its own. */
 export const encoded = <V, C>(
   column: Column<C>,
   name: string,
