@@ -47,43 +47,43 @@ export class GatewayEvents {
     private readonly outcomes: InvoiceOutcomes,
   ) {}
 
-  /** Applies facts of one gateway. `receivedAt` is in unix seconds on the machine's clock. */
+  /** Applies events of one gateway. `receivedAt` is in unix seconds on the machine's clock. */
   async apply(
     tx: Tx,
     gatewayId: number,
-    facts: readonly GatewayEvent[],
+    events: readonly GatewayEvent[],
     requestId: string,
     receivedAt: number,
   ): Promise<void> {
-    for (const [at, fact] of facts.entries()) {
+    for (const [at, event] of events.entries()) {
       const own = tx.item({ requestId: at === 0 ? requestId : `${requestId}_${at}` });
-      const name = [own.merchantId, gatewayId, fact.id];
+      const name = [own.merchantId, gatewayId, event.id];
       if ((await own.query(seenEvent, name)).length > 0) continue;
-      // a fact that changes nothing is not kept: it would change nothing the next time either
-      if (await this.applyOne(own, gatewayId, fact)) await own.run(insertEvent, [...name, receivedAt]);
+      // an event that changes nothing is not kept: it would change nothing the next time either
+      if (await this.applyOne(own, gatewayId, event)) await own.run(insertEvent, [...name, receivedAt]);
     }
   }
 
   /** Returns true if it changed something, with its log entry. */
-  private async applyOne(tx: Tx, gatewayId: number, fact: GatewayEvent): Promise<boolean> {
-    switch (fact.about) {
+  private async applyOne(tx: Tx, gatewayId: number, event: GatewayEvent): Promise<boolean> {
+    switch (event.about) {
       case 'charge': {
-        const sending = sendingOf(fact.idempotencyKey);
+        const sending = sendingOf(event.idempotencyKey);
         if (!sending) return false;
-        return this.settlement.report(tx, { ...sending, gatewayId, by: 'callback', outcome: fact.outcome });
+        return this.settlement.report(tx, { ...sending, gatewayId, by: 'callback', outcome: event.outcome });
       }
       case 'refund':
-        return this.refunds.report(tx, { refundId: fact.idempotencyKey, gatewayId, outcome: fact.outcome });
+        return this.refunds.report(tx, { refundId: event.idempotencyKey, gatewayId, outcome: event.outcome });
       case 'dispute':
-        return this.dispute(tx, gatewayId, fact);
+        return this.dispute(tx, gatewayId, event);
       case 'method':
-        return savePageMethod(tx, gatewayId, fact);
+        return savePageMethod(tx, gatewayId, event);
     }
   }
 
   /** A chargeback of a charge that was collected for an invoice; others are of no interest. */
-  private async dispute(tx: Tx, gatewayId: number, fact: DisputeEvent): Promise<boolean> {
-    const { reference, amount, currency } = fact;
+  private async dispute(tx: Tx, gatewayId: number, event: DisputeEvent): Promise<boolean> {
+    const { reference, amount, currency } = event;
     if (reference === '') return false;
     const charged = await tx.find(payments, { gatewayId, gatewayPaymentId: reference });
     const locked = charged && (await this.outcomes.lockCharge(tx, charged.paymentId));
@@ -93,13 +93,13 @@ export class GatewayEvents {
       const reason = amount > 0n ? 'currency' : 'amount';
       const disputed = { gatewayId, reference, amount, currency, expected: locked.payment.paymentAmount, refundId: '' };
       // refunds are held up meanwhile, whatever the amount; how much is lost then, a person has to say
-      const isApplied = fact.state !== 'lost' && this.disputes[fact.state](tx, locked.invoice);
+      const isApplied = event.state !== 'lost' && this.disputes[event.state](tx, locked.invoice);
       const payment = await tx.lock(payments, { paymentId: locked.payment.paymentId }, 'payment_not_found');
       const isNew = await tellMismatch(tx, payment, { about: 'dispute', reason, ...disputed }, !isApplied);
       return isNew || isApplied;
     }
-    if (fact.state === 'lost') return this.disputes.lost(tx, locked.invoice, amount);
-    return this.disputes[fact.state](tx, locked.invoice);
+    if (event.state === 'lost') return this.disputes.lost(tx, locked.invoice, amount);
+    return this.disputes[event.state](tx, locked.invoice);
   }
 }
 
@@ -112,7 +112,7 @@ export class GatewayCallbacks {
     private readonly db: Db,
     private readonly adapters: GatewayAdapters,
     private readonly answers: GatewayCredentials,
-    private readonly facts: GatewayEvents,
+    private readonly events: GatewayEvents,
     private readonly sandbox: Sandbox,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Log,
@@ -123,7 +123,7 @@ export class GatewayCallbacks {
       ([item]) => this.fromSandbox(item as WorkItem),
       async (tx, [item], delivery) => {
         if (!item || !delivery) return;
-        await this.take(tx, delivery.gatewayId, delivery.facts, item.requestId);
+        await this.take(tx, delivery.gatewayId, delivery.events, item.requestId);
         await this.sandbox.taken(tx, Number(item.key));
       },
     );
@@ -135,19 +135,19 @@ export class GatewayCallbacks {
     if (merchantId === undefined) throw new Rejected('credential_invalid', wrongSignature);
     const { requestId, deadline, traceparent } = caller;
     const system = systemCaller(merchantId, requestId, deadline, traceparent);
-    const facts = await this.parseEvents(system, { gatewayId, headers, body: Buffer.from(base64, 'base64') }).catch(
+    const events = await this.parseEvents(system, { gatewayId, headers, body: Buffer.from(base64, 'base64') }).catch(
       error => this.noneIfUnreadable(error, { gatewayId, merchantId, requestId }),
     );
-    if (facts.length > 0) {
+    if (events.length > 0) {
       await this.db.write(system, async tx => {
-        await this.take(tx, gatewayId, facts, requestId);
+        await this.take(tx, gatewayId, events, requestId);
         return {};
       });
     }
     return {};
   }
 
-  /** No facts, and a warning: a gateway repeats what is not answered with success, for days, and may then give up. */
+  /** No events, and a warning: a gateway repeats what is not answered with success, for days, and may then give up. */
   private noneIfUnreadable(error: unknown, of: object): GatewayEvent[] {
     if (!(error instanceof UnreadableReport)) throw error;
     this.log.warn({ ...of, event: error.id, type: error.type, err: error.cause }, 'a callback could not be read');
@@ -159,9 +159,9 @@ export class GatewayCallbacks {
     const gateway = await this.db.read(caller, reader => getGateway(reader, gatewayId));
     const adapter = this.adapters.of(gateway.gatewayName);
     if (!adapter) throw new Rejected('credential_invalid', wrongSignature);
-    const facts = await adapter.callback(this.answers.account(gateway), headers, body, this.now());
-    if (!facts) throw new Rejected('credential_invalid', wrongSignature);
-    return facts;
+    const events = await adapter.callback(this.answers.account(gateway), headers, body, this.now());
+    if (!events) throw new Rejected('credential_invalid', wrongSignature);
+    return events;
   }
 
   private async fromSandbox({ merchantId, key, requestId }: WorkItem) {
@@ -169,11 +169,11 @@ export class GatewayCallbacks {
     if (!planned) return undefined;
     const { gatewayId, delivery } = planned;
     const caller = systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY);
-    return { gatewayId, facts: await this.parseEvents(caller, { gatewayId, ...delivery }) };
+    return { gatewayId, events: await this.parseEvents(caller, { gatewayId, ...delivery }) };
   }
 
-  private take(tx: Tx, gatewayId: number, facts: readonly GatewayEvent[], requestId: string): Promise<void> {
-    return this.facts.apply(tx, gatewayId, facts, requestId, this.now());
+  private take(tx: Tx, gatewayId: number, events: readonly GatewayEvent[], requestId: string): Promise<void> {
+    return this.events.apply(tx, gatewayId, events, requestId, this.now());
   }
 
   private now(): number {
@@ -188,12 +188,12 @@ const insertEvent = `insert into gateway_facts (merchant_id, gateway_id, fact_id
 async function savePageMethod(
   tx: Tx,
   gatewayId: number,
-  fact: Extract<GatewayEvent, { about: 'method' }>,
+  event: Extract<GatewayEvent, { about: 'method' }>,
 ): Promise<boolean> {
-  const user = await userAtGateway(tx, gatewayId, fact.gatewayUserId);
+  const user = await userAtGateway(tx, gatewayId, event.gatewayUserId);
   if (!user) return false;
   const { userId } = user;
-  const { isNew } = await keepMethod(tx, { gatewayId, userId }, fact.method);
+  const { isNew } = await keepMethod(tx, { gatewayId, userId }, event.method);
   if (isNew) tx.log(`User(${userId})`, 'NewPaymentMethod', { userId });
   return isNew;
 }

@@ -154,9 +154,9 @@ export class ChargeSettlement {
     occasion: NotificationKind,
     invoice: InvoiceState,
     payment: Payment,
-    facts: NotificationParts = {},
+    parts: NotificationParts = {},
   ): Promise<void> {
-    return this.notices.notify(tx, occasion, { ...invoice, payment }, facts);
+    return this.notices.notify(tx, occasion, { ...invoice, payment }, parts);
   }
 }
 

@@ -28,8 +28,8 @@ export interface DocumentInput {
 }
 
 /** A finished invoice or credit note as it is printed, in the buyer's language, and bounded. */
-export function documentContent(invoice: Invoice, facts: DocumentInput): DocumentContent {
-  const { seller, buyer, kind } = facts;
+export function documentContent(invoice: Invoice, input: DocumentInput): DocumentContent {
+  const { seller, buyer, kind } = input;
   const isOpen = invoice.status === invoiceStatus.processing;
   const creditApplied = BigInt(invoice.partialCreditPaidAmount);
   const total = BigInt(invoice.totalAmount);
@@ -37,7 +37,7 @@ export function documentContent(invoice: Invoice, facts: DocumentInput): Documen
     kind,
     language: languageOf(buyer?.language ?? ''),
     number: invoice.number,
-    originalNumber: facts.originalNumber ?? '',
+    originalNumber: input.originalNumber ?? '',
     title: invoice.invoiceName,
     currency: invoice.currency,
     decimals: exponentOf(invoice.currency),
@@ -54,13 +54,13 @@ export function documentContent(invoice: Invoice, facts: DocumentInput): Documen
     discount: { code: invoice.discountCode, amount: BigInt(invoice.discountAmount) },
     promoCredit: BigInt(invoice.promoCreditDiscountAmount),
     netTotal: BigInt(invoice.totalAmountExcludingTax),
-    taxes: facts.taxes ?? oneTax(invoice),
+    taxes: input.taxes ?? oneTax(invoice),
     total,
     creditApplied,
     due: isOpen ? total - creditApplied : 0n,
     paymentLink: isOpen ? invoice.paymentLink : '',
-    bank: isOpen && facts.bank ? accountOf(facts.bank) : null,
-    note: facts.note ?? '',
+    bank: isOpen && input.bank ? accountOf(input.bank) : null,
+    note: input.note ?? '',
   });
 }
 

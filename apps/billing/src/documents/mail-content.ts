@@ -16,7 +16,7 @@ export type MailKind =
   | 'price_change'
   | 'price_kept';
 
-/** The facts that an e-mail tells. `amount` is in minor units, times in unix seconds. */
+/** Content of an e-mail. `amount` is in minor units, times in unix seconds. */
 export interface MailInput {
   kind: MailKind;
   language: Language;
@@ -74,33 +74,33 @@ const texts = {
 } as const satisfies Record<MailKind, keyof MailWords>;
 
 /** Writes an e-mail in the user's language. Only documents are attached; the others link to theirs. */
-export function composeMail(facts: MailInput): ComposedMail {
-  const { kind, language, currency, decimals, timeZone, number, dueAt } = facts;
+export function composeMail(mail: MailInput): ComposedMail {
+  const { kind, language, currency, decimals, timeZone, number, dueAt } = mail;
   const words = mailWords[language];
   const formats = new Formats(language, { code: currency, decimals }, timeZone);
   const values = {
-    number: oneLine(number || facts.invoiceId),
-    seller: oneLine(facts.sellerName),
-    buyer: oneLine(facts.buyerName),
-    amount: formats.amount(kind === 'credit_note' && facts.amount < 0n ? -facts.amount : facts.amount),
-    plan: oneLine(facts.plan),
-    old: formats.amount(facts.oldAmount),
+    number: oneLine(number || mail.invoiceId),
+    seller: oneLine(mail.sellerName),
+    buyer: oneLine(mail.buyerName),
+    amount: formats.amount(kind === 'credit_note' && mail.amount < 0n ? -mail.amount : mail.amount),
+    plan: oneLine(mail.plan),
+    old: formats.amount(mail.oldAmount),
     due: dueAt === 0 ? '' : formats.date(dueAt),
-    link: facts.link,
-    method: nameInText(facts.method),
-    document: facts.documentLink,
+    link: mail.link,
+    method: nameInText(mail.method),
+    document: mail.documentLink,
   };
   const named = {
     ...values,
     seller: nameInText(values.seller),
     plan: nameInText(values.plan),
     // a user without a name is called by the e-mail address
-    buyer: values.buyer === facts.email ? values.buyer : nameInText(values.buyer),
+    buyer: values.buyer === mail.email ? values.buyer : nameInText(values.buyer),
   };
   const isReceipt = kind === 'invoice' && dueAt === 0;
   const [title, text] = isReceipt ? (['receiptTitle', 'receiptText'] as const) : [titles[kind], texts[kind]];
-  const links = [facts.link === '' ? '' : words.pay, facts.documentLink === '' ? '' : words.view].filter(Boolean);
-  const method = facts.method === '' ? '' : words.method;
+  const links = [mail.link === '' ? '' : words.pay, mail.documentLink === '' ? '' : words.view].filter(Boolean);
+  const method = mail.method === '' ? '' : words.method;
   const paragraphs = [words.greeting, words[text], method, links.join('\n'), words.regards].filter(Boolean);
   return {
     title: oneLine(fill(words[title], values)),
@@ -118,7 +118,7 @@ export interface MailOptions {
 const buyerName = ({ firstName, lastName, companyName, email }: User): string =>
   [firstName, lastName].filter(Boolean).join(' ') || companyName || email;
 
-/** The facts of an e-mail about an invoice, to its user, in the user's language. */
+/** An e-mail about an invoice, to its user, in the user's language. */
 export function mailAbout(
   kind: MailKind,
   invoice: Invoice,
@@ -164,7 +164,7 @@ export interface PriceMailInput {
   language: Language;
 }
 
-/** The facts of an e-mail about a price change, or about one that does not take place. */
+/** An e-mail about a price change, or about one that does not take place. */
 export const mailAboutPrice = (
   kind: 'price_change' | 'price_kept',
   { from, ...price }: PriceMailInput,

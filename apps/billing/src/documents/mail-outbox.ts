@@ -40,11 +40,11 @@ export class MailOutbox {
   }
 
   /** Writes an e-mail and schedules its sending. Returns its id. The caller writes the log entry. */
-  async queue(tx: Tx, facts: MailInput): Promise<number> {
+  async queue(tx: Tx, mail: MailInput): Promise<number> {
     const id = await tx.nextId(mails);
-    const { kind, invoiceId, userId, email, sellerName, sellerEmail } = facts;
+    const { kind, invoiceId, userId, email, sellerName, sellerEmail } = mail;
     tx.save(mails, {
-      ...composeMail(facts),
+      ...composeMail(mail),
       merchantId: tx.merchantId,
       id,
       kind,

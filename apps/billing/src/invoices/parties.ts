@@ -68,7 +68,7 @@ export interface TaxedLine {
 
 /** The rates of the lines, and the decisions among them, in the order of the lines. */
 export interface Taxation {
-  facts: TaxContext;
+  context: TaxContext;
   rates: TaxRate[];
   decisions: TaxDecision[];
 }
@@ -84,26 +84,27 @@ export async function taxationOf(
 ): Promise<Taxation> {
   const plans = lines.flatMap(({ plan }) => plan ?? []);
   const [merchant, products] = await Promise.all([knownMerchant(reader), productsOf(reader, plans)]);
-  const facts = await loadTaxContext(reader, {
+  const context = await loadTaxContext(reader, {
     userId,
     sellerCountryCode: merchant.countryCode,
     ...(vatCountryCode && { vatCountryCode }),
     ...(vatNumber && { vatNumber }),
   });
   // only US sales tax depends on products
-  if ('stale' in reader && facts.buyer.countryCode === 'US') assertProducts(reader, plans, products);
+  if ('stale' in reader && context.buyer.countryCode === 'US') assertProducts(reader, plans, products);
   const decisions: TaxDecision[] = [];
   const rates = lines.map(({ plan, usagePeriodEnd, rate }) => {
     if (rate) return rate;
     const point = taxPoint(usagePeriodEnd === undefined ? {} : { usagePeriodEnd }, reader.now);
     const product = plan ? (products.get(plan.productId)?.usVATConfig ?? null) : null;
     const item = { gatewayName, plan: plan?.usVATConfig ?? null, product, at: point };
-    const decision = decideRate(facts, { ...item, ...(requested && { requested }) });
+    const decision = decideRate(context, { ...item, ...(requested && { requested }) });
     decisions.push(decision);
     return decision;
   });
-  return { facts, rates, decisions };
+  return { context, rates, decisions };
 }
 
 /** To be called when the document is finished: numbers that VIES has not confirmed are checked again daily. */
-export const afterTaxation = (tx: Tx, { facts, decisions }: Taxation): Promise<void> => followUp(tx, facts, decisions);
+export const afterTaxation = (tx: Tx, { context, decisions }: Taxation): Promise<void> =>
+  followUp(tx, context, decisions);

@@ -133,7 +133,7 @@ export const refunds = table<Refund>('refunds', {
   },
   indices: {
     refunds_external: { on: ['merchantId', 'externalRefundId'], unique: true, where: `external_refund_id <> ''` },
-    // a composed credit note may be paid out through several payments
+    // the credit note of a change may be paid out through several payments
     refunds_note: { on: ['merchantId', 'creditNoteId'] },
     refunds_newest: { on: ['merchantId', 'createTime', 'id'] },
     refunds_user: { on: ['merchantId', 'userId', 'createTime', 'id'] },

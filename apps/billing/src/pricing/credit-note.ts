@@ -52,10 +52,10 @@ export function creditNoteOf(originalInvoiceId: string, shares: readonly LineSha
   };
 }
 
-/** A composition with a negative total is a credit note as composed; its total goes to the main account. */
+/** A composition with a negative total is a credit note; its total goes to the main account. */
 export const isCreditNote = ({ totalAmount }: Pick<InvoiceAmounts, 'totalAmount'>): boolean => totalAmount < 0n;
 
-/** The invoice that a composed credit note refers to: that of the largest credit, the earlier line of equal ones. */
+/** The invoice that such a credit note refers to: that of the largest credit, the earlier line of equal ones. */
 export function originalInvoice(credits: readonly { invoiceId: string; amount: bigint }[]): string {
   const [first, ...others] = credits;
   if (!first) return '';

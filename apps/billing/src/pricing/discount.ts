@@ -33,7 +33,7 @@ export interface ItemChange {
  * The discount on the charge lines of a change. A percentage applies as it is; a fixed amount applies as
  * (min(amount, base of the new items) − shares that unchanged lines keep) × the part of the period that is left.
  */
-export function discountOfChange(terms: DiscountTerms, change: ItemChange): DiscountTerms {
+export function discountOfPart(terms: DiscountTerms, change: ItemChange): DiscountTerms {
   if (terms.kind === 'percentage') return terms;
   const { newItemsBase, keptShares, leftSeconds, periodSeconds } = change;
   const full = clampToZero(min(terms.amount, newItemsBase) - keptShares);
@@ -41,9 +41,9 @@ export function discountOfChange(terms: DiscountTerms, change: ItemChange): Disc
 }
 
 /** The same over several periods: the sum of what applies to each. */
-export function discountOfChanges(terms: DiscountTerms, changes: readonly ItemChange[]): DiscountTerms {
+export function discountOfParts(terms: DiscountTerms, changes: readonly ItemChange[]): DiscountTerms {
   if (terms.kind === 'percentage') return terms;
-  const parts = changes.map(change => discountOfChange(terms, change));
+  const parts = changes.map(change => discountOfPart(terms, change));
   return { kind: 'fixed', amount: sum(parts.map(part => (part.kind === 'fixed' ? part.amount : 0n))) };
 }
 

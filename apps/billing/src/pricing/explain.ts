@@ -9,7 +9,7 @@ export interface Derivation {
   inputs: Readonly<Record<string, number | string>>;
 }
 
-/** A composed line's own facts. */
+/** The words of a line, beside its amounts. */
 export interface ExplainedLine {
   lineId: string;
   /** Name of the line. */
@@ -44,22 +44,22 @@ export interface Explanation {
   totals: TotalExplanation[];
 }
 
-/** Explains a composed document in words and numbers. Both the lines and the totals add up to its total. */
-export function explain({ lines, taxes, amounts }: Composition, facts: readonly ExplainedLine[]): Explanation {
+/** Explains a priced document in words and numbers. Both the lines and the totals add up to its total. */
+export function explain({ lines, taxes, amounts }: Composition, explained: readonly ExplainedLine[]): Explanation {
   return {
     lines: lines.map((line, i) => {
-      const fact = facts[i];
-      if (!fact) throw new RangeError(`no facts of line ${i}`);
+      const own = explained[i];
+      if (!own) throw new RangeError(`no explanation of line ${i}`);
       const { formula, inputs } =
-        fact.derivation ?? quantityDerivation({ ...fact, unitAmount: fact.unitAmountExcludingTax });
+        own.derivation ?? quantityDerivation({ ...own, unitAmount: own.unitAmountExcludingTax });
       const parts = [
         { sign: '−', name: 'discount', amount: line.discountAmount },
         { sign: '−', name: 'promoCredit', amount: line.promoAmount },
         { sign: '+', name: 'tax', amount: line.tax },
       ].filter(({ name, amount }) => amount !== 0n || name === 'tax');
       return {
-        lineId: fact.lineId,
-        text: `${fact.name}: ${line.amountExcludingTax}${parts.map(part => ` ${part.sign} ${part.amount} ${formulaWords[part.name]}`).join('')} = ${line.amount}${priceBefore(inputs)}`,
+        lineId: own.lineId,
+        text: `${own.name}: ${line.amountExcludingTax}${parts.map(part => ` ${part.sign} ${part.amount} ${formulaWords[part.name]}`).join('')} = ${line.amount}${priceBefore(inputs)}`,
         formula: `${formula}${parts.map(part => ` ${part.sign} ${part.name}`).join('')}`,
         inputs: {
           ...inputs,
@@ -67,7 +67,7 @@ export function explain({ lines, taxes, amounts }: Composition, facts: readonly 
           ...Object.fromEntries(parts.map(part => [part.name, Number(part.amount)])),
           taxRatePpm: line.rate.ratePpm,
         },
-        sourceLineId: fact.sourceLineId,
+        sourceLineId: own.sourceLineId,
         taxReason: line.rate.reason,
         amount: line.amount,
       };

@@ -15,7 +15,7 @@ import { subscriptionPeriods } from './tables.js';
 /** Usage as subscriptions bill it: in arrears, on the invoice of the period that begins when it was used up. */
 @Injectable()
 export class Arrears {
-  constructor(private readonly facts: MeteredSubscriptions) {}
+  constructor(private readonly metered: MeteredSubscriptions) {}
 
   /** Items for the usage up to a time, the end of a period or one within it, as it is known now. */
   async items(reader: Reader, sub: Subscription, until: number, of: usage.BilledPart = {}): Promise<InvoiceItem[]> {
@@ -41,7 +41,7 @@ export class Arrears {
   /** Carries what limits leave over in the period before `next` to it. */
   async carryLimits(tx: Tx, sub: Subscription, next: PeriodRow): Promise<void> {
     if (!limitsUsage(sub.planSnapshot)) return;
-    const subscription = await this.facts.ofSubscription(tx, sub.subscriptionId, next.startAt);
+    const subscription = await this.metered.ofSubscription(tx, sub.subscriptionId, next.startAt);
     const ended = subscription?.periods.findLast(({ end }) => end === next.startAt);
     const begun = subscription?.periods.find(({ start }) => start === next.startAt);
     if (subscription && ended && begun) await usage.carryOver(tx, { subscription, ended, next: begun });
@@ -69,7 +69,7 @@ export class Arrears {
 
   /** Keeps the limits of the period of an invoice as they are when it is paid. */
   async keepLimits(tx: Tx, { invoiceId, subscriptionId, periodStart }: InvoiceState): Promise<void> {
-    const subscription = await this.facts.ofSubscription(tx, subscriptionId);
+    const subscription = await this.metered.ofSubscription(tx, subscriptionId);
     const period = subscription?.periods.findLast(({ start }) => start <= periodStart) ?? subscription?.periods.at(0);
     if (subscription && period) await usage.takeSnapshot(tx, { invoiceId, subscription, period });
   }
@@ -93,7 +93,7 @@ export class Arrears {
     const named = of.metricIds ?? of.repriced;
     const counts = named !== undefined && named.size > 0;
     if (!counts && (of.metricIds || !(await this.isMetered(reader, sub)))) return undefined;
-    const subscription = await this.facts.ofSubscription(reader, sub.subscriptionId, until);
+    const subscription = await this.metered.ofSubscription(reader, sub.subscriptionId, until);
     const period = subscription?.periods.find(({ start, end }) => start < until && until <= end);
     return subscription && period && { subscription, period, until, ...of };
   }
@@ -121,12 +121,8 @@ export function repricedMetrics(sub: Subscription, after: Subscription): Readonl
   return new Set(ids.filter(id => !samePrice(priceIn(before, id), priceIn(then, id))));
 }
 
-const planTermsOf = ({ planSnapshot: { plan, addons }, quantity, currency }: Subscription): PlanTerms[] => [
-  ...(plan ? [termsOfPlans(plan, quantity, currency)] : []),
-  ...addons
-    .flatMap(({ addonPlan, quantity: of }) => (addonPlan ? [termsOfPlans(addonPlan, of, currency)] : []))
-    .sort((a, b) => a.planId - b.planId),
-];
+const planTermsOf = ({ planSnapshot: { plan, addons }, quantity, currency }: Subscription): PlanTerms[] =>
+  termsOfPlans({ plan, addons, quantity, currency });
 
 /** True for an item of usage. */
 export const isUsage = ({ kind }: Pick<InvoiceItem, 'kind'>): boolean => kind === 'metered' || kind === 'lateUsage';

@@ -6,7 +6,12 @@ import type { ServicePeriod } from '../pricing/proration.js';
 import { oldestUnbilled } from '../usage/counters.js';
 import { eventTimes } from '../usage/domain/counter.js';
 import type { Segment, UsageSubscription } from '../usage/domain/subscription.js';
-import { MeteredSubscriptions, type ShownSubscription, termsOfPlans } from '../usage/metered-subscriptions.js';
+import {
+  MeteredSubscriptions,
+  type ShownSubscription,
+  type SoldPlans,
+  termsOfPlans,
+} from '../usage/metered-subscriptions.js';
 import { withNewAnchor } from './domain/apply-change.js';
 import { endsWithPeriod, followingPeriods } from './domain/renewal.js';
 import type { MultiTrial } from './domain/subscription.js';
@@ -14,14 +19,9 @@ import { newestOf } from './find.js';
 import { subscriptions } from './tables.js';
 import { subscriptionView } from './views.js';
 
-/** Plans of a subscription as it keeps them. */
-type SegmentPlans = Pick<PlanSnapshot, 'plan' | 'addons'>;
-
-/** A change of plan: its time, and the terms before it. */
-interface Change extends SegmentPlans {
+/** A change of plan: its time, and what was sold before it. */
+interface Change extends SoldPlans {
   at: number;
-  currency: string;
-  quantity: number;
 }
 
 /** A row of what the queries below select. */
@@ -210,14 +210,12 @@ function upcomingPeriods(row: Selected, now: number): ServicePeriod[] {
 function segmentsOf(
   { start, end }: { start: number; end: number },
   changes: readonly Change[],
-  current: SegmentPlans & { quantity: number; currency: string },
+  current: SoldPlans,
 ): Segment[] {
   const edges = [start, ...changes.map(({ at }) => at).filter(at => at > start && at < end)];
   return edges.map((from, at) => {
     // the first change after a time replaced the terms that were in force at it
-    const { plan, addons, quantity, currency } = changes.find(change => change.at > from) ?? current;
-    const own = plan ? [termsOfPlans(plan, quantity, currency)] : [];
-    const more = addons.flatMap(one => (one.addonPlan ? [termsOfPlans(one.addonPlan, one.quantity, currency)] : []));
-    return { start: from, end: edges[at + 1] ?? end, terms: [...own, ...more.sort((a, b) => a.planId - b.planId)] };
+    const sold = changes.find(change => change.at > from) ?? current;
+    return { start: from, end: edges[at + 1] ?? end, terms: termsOfPlans(sold) };
   });
 }

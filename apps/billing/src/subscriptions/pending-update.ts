@@ -62,7 +62,7 @@ export function meansAfter(sub: Subscription, update: Pick<PendingUpdate, 'terms
 }
 
 /** A change that was submitted. Times are unix seconds, money minor units. */
-export interface PendingUpdate {
+export interface PendingUpdate extends Update {
   merchantId: number;
   /** `subup_…` */
   pendingUpdateId: string;
@@ -80,12 +80,6 @@ export interface PendingUpdate {
   currency: string;
   planSnapshot: PlanSnapshot;
   items: StoredItem[];
-  updatePlanId: number;
-  updateQuantity: number;
-  updateAmount: bigint;
-  updateCurrency: string;
-  updateSnapshot: PlanSnapshot;
-  updateItems: StoredItem[];
   prorationAmount: bigint;
   paid: boolean;
   invoiceId: string;

@@ -50,12 +50,12 @@ export interface TaxItem {
   at: number;
 }
 
-/** Rate, category, jurisdiction, source and reason of one item; for several items, load the facts once. */
+/** Rate, category, jurisdiction, source and reason of one item; for several items, load their context once. */
 export const decide = async (reader: Reader, request: TaxParties & TaxItem): Promise<TaxDecision> =>
   decideRate(await loadTaxContext(reader, request), request);
 
 /**
- * Loads the facts of a sale. Throws Rejected `user_not_found` for a user without a copy: commands check the buyer first,
+ * Loads what the tax of a sale depends on. Throws Rejected `user_not_found` for a user without a copy: commands check the buyer first,
  * which asks identity.
  */
 export async function loadTaxContext(reader: Reader, parties: TaxParties): Promise<TaxContext> {
@@ -85,17 +85,17 @@ export async function loadTaxContext(reader: Reader, parties: TaxParties): Promi
 }
 
 /** Decides the rate of an item. */
-export function decideRate(facts: TaxContext, { requested, gatewayName, plan, product, at }: TaxItem): TaxDecision {
+export function decideRate(context: TaxContext, { requested, gatewayName, plan, product, at }: TaxItem): TaxDecision {
   const own = [plan, product].find(config => config?.active);
   // a product with sales tax switched on that names no places of its own is taxed where the merchant has nexus
   const us =
-    own && (own.nexusAddresses.length > 0 ? usConfig(own.nexusAddresses) : { ...facts.merchantUs, active: true });
+    own && (own.nexusAddresses.length > 0 ? usConfig(own.nexusAddresses) : { ...context.merchantUs, active: true });
   return decideTax({
-    ...facts,
+    ...context,
     ...(requested && { requested }),
     gatewayName,
     product: us ? { us } : {},
-    countryRates: countryRatesOf(facts.buyer.countryCode),
+    countryRates: countryRatesOf(context.buyer.countryCode),
     at,
   });
 }

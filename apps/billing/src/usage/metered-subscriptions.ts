@@ -1,6 +1,7 @@
 import {
   exponentOf,
   type Plan,
+  type PlanSnapshot,
   type PlanSnapshotAddon,
   type Product,
   type Subscription,
@@ -23,7 +24,7 @@ export interface ShownSubscription {
 }
 
 /**
- * The facts of subscriptions by which usage is counted, as plain data; the only way in which usage depends on them.
+ * Subscriptions as usage is counted for them, as plain data; the only way in which usage depends on them.
  * Reads are of the transaction that asks.
  */
 export abstract class MeteredSubscriptions {
@@ -40,8 +41,21 @@ export abstract class MeteredSubscriptions {
   abstract newestId(reader: Reader, userId: number, productId: number): Promise<string | undefined>;
 }
 
+/** Plans of a subscription, as a snapshot or one of its changes has them. */
+export interface SoldPlans extends Pick<PlanSnapshot, 'plan' | 'addons'> {
+  quantity: number;
+  currency: string;
+}
+
+/** The terms of a plan, and those of its add-ons by their ids. */
+export function termsOfPlans({ plan, addons, quantity, currency }: SoldPlans): PlanTerms[] {
+  const own = plan ? [termsOf(plan, quantity, currency)] : [];
+  const more = addons.flatMap(one => (one.addonPlan ? [termsOf(one.addonPlan, one.quantity, currency)] : []));
+  return [...own, ...more.sort((a, b) => a.planId - b.planId)];
+}
+
 /** The terms of a plan or an add-on, with its usage prices in the subscription's currency at the rate of its snapshot. */
-export function termsOfPlans(plan: Plan, quantity: number, currency: string): PlanTerms {
+function termsOf(plan: Plan, quantity: number, currency: string): PlanTerms {
   const charges = [...plan.metricMeteredCharge, ...plan.metricRecurringCharge];
   const rule = plan.multiCurrencies.find(one => one.currency === currency && !one.disable);
   const conversion = {

@@ -30,7 +30,7 @@ export class UsageNotices {
     eachItem((tx, item) => this.notify(tx, item)),
   );
 
-  constructor(private readonly facts: MeteredSubscriptions) {}
+  constructor(private readonly metered: MeteredSubscriptions) {}
 
   private async notify(tx: Tx, { key }: WorkItem): Promise<void> {
     const [userId = 0, metricId = 0] = key.split('-').map(Number);
@@ -78,7 +78,7 @@ export class UsageNotices {
   }
 
   private async totalOf(tx: Tx, counter: Counter, metric: contract.MerchantMetric): Promise<bigint> {
-    const subscription = await this.facts.ofSubscription(tx, counter.subscriptionId);
+    const subscription = await this.metered.ofSubscription(tx, counter.subscriptionId);
     const period = subscription?.periods.find(({ start }) => start === counter.periodStart);
     if (!period) return 0n;
     return limitOf(period, metric.id, metric.carryoverProrationEnabled) + counter.adjusted;

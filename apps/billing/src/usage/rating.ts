@@ -28,7 +28,7 @@ export { unbilledIds } from './domain/billing.js';
 export { carryOver } from './limits/carry-over.js';
 export { type MovedFor, movePeriodEnd, takeSnapshot } from './limits/period-end.js';
 
-// The verbs of usage for subscriptions. Facts are given as plain data (domain/facts.ts); all run in the open transaction.
+// The verbs of usage for subscriptions. Subscriptions are given as plain data (domain/subscription.ts); all run in the open transaction.
 //
 //   linesFor(reader, billed)            what an invoice of a period bills for usage; a preview, nothing is written
 //   lock(tx, billed)                    no event changes those lines before the transaction ends

@@ -29,7 +29,7 @@ const emptyMetric = emptyOf(UserMetric);
 export class UserUsage {
   constructor(
     private readonly db: Db,
-    private readonly facts: MeteredSubscriptions,
+    private readonly metered: MeteredSubscriptions,
   ) {}
 
   @Handle(usageCurrentValue)
@@ -73,7 +73,7 @@ export class UserUsage {
     if (!incoming || incoming instanceof Rejected) throw incoming;
     const asked = { ...incoming, uniqueId: aggregationUniqueId && incoming.uniqueId };
     return this.db.read(caller, async reader =>
-      checkUsage.output.parse(await checked(reader, asked, await this.facts.ofUsers(reader, [incoming.userId]))),
+      checkUsage.output.parse(await checked(reader, asked, await this.metered.ofUsers(reader, [incoming.userId]))),
     );
   }
 
@@ -86,7 +86,7 @@ export class UserUsage {
       const living = (await this.eligible(reader, user.id, input.productId)).filter(({ end }) => end === 0);
       const newest = living.sort((one, other) => other.start - one.start)[0];
       if (newest) return { userMetric: await this.usageOf(reader, newest) };
-      const otherId = await this.facts.newestId(reader, user.id, input.productId);
+      const otherId = await this.metered.newestId(reader, user.id, input.productId);
       return { userMetric: { ...(await this.idle(reader, otherId)), user: user.data } };
     });
   }
@@ -94,7 +94,7 @@ export class UserUsage {
   @Handle(subscriptionUsage)
   ofSubscription({ subscriptionId }: In<typeof subscriptionUsage>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const subscription = await this.facts.ofSubscription(reader, subscriptionId);
+      const subscription = await this.metered.ofSubscription(reader, subscriptionId);
       if (subscription) return { userMetric: await this.usageOf(reader, subscription) };
       const userMetric = await this.idle(reader, subscriptionId);
       if (!userMetric.subscription) throw new Rejected('subscription_not_found');
@@ -107,7 +107,7 @@ export class UserUsage {
   private async idle(reader: Reader, subscriptionId: string | undefined) {
     return subscriptionId === undefined
       ? emptyMetric
-      : { ...emptyMetric, ...(await this.facts.shown(reader, subscriptionId)) };
+      : { ...emptyMetric, ...(await this.metered.shown(reader, subscriptionId)) };
   }
 
   /** Asks the owners of users and metrics for those that have no copy; the read that follows decides. */
@@ -120,14 +120,14 @@ export class UserUsage {
   }
 
   private async eligible(reader: Reader, userId: number, productId: number): Promise<UsageSubscription[]> {
-    const subscriptions = await this.facts.ofUsers(reader, [userId]);
+    const subscriptions = await this.metered.ofUsers(reader, [userId]);
     return productId === 0 ? subscriptions : subscriptions.filter(one => one.productId === productId);
   }
 
   private async usageOf(reader: Reader, subscription: UsageSubscription) {
     const period = subscription.periods.findLast(({ start }) => start <= reader.now);
     const [shown, users, limits, charges] = await Promise.all([
-      this.facts.shown(reader, subscription.subscriptionId),
+      this.metered.shown(reader, subscription.subscriptionId),
       usersById(reader, [subscription.userId]),
       period ? limitStats(reader, subscription, period) : [],
       period ? chargeStats(reader, subscription, period) : [],

@@ -7,7 +7,7 @@ import {
   type CodeUse,
   type DiscountCode,
   type DiscountTerms,
-  discountOfChange,
+  discountOfPart,
   discountOn,
   discountProblem,
   discountsCycle,
@@ -81,7 +81,7 @@ describe('discount', () => {
   it('fixed 500 of 1000, upgrade to 2000 with 40 % left: −200, 800 − 200, net +400', () => {
     const paid = priceLines([line(1000n)], { discount: fixed(500n) });
     expect(paid.amounts.totalAmount).toBe(500n);
-    const discount = discountOfChange(fixed(500n), {
+    const discount = discountOfPart(fixed(500n), {
       newItemsBase: 2000n,
       keptShares: 0n,
       leftSeconds: 4n,
@@ -94,7 +94,7 @@ describe('discount', () => {
   it('plan 1000 and add-on 500, fixed 300 (200 and 100), add-on × 2 at half: −200 + 500 − 50', () => {
     const paid = priceLines([line(1000n), line(500n)], { discount: fixed(300n) });
     expect(paid.lines.map(({ discountAmount }) => discountAmount)).toEqual([200n, 100n]);
-    const discount = discountOfChange(fixed(300n), {
+    const discount = discountOfPart(fixed(300n), {
       newItemsBase: 2000n,
       keptShares: 200n,
       leftSeconds: 1n,
@@ -109,7 +109,7 @@ describe('discount', () => {
 
   it('of a change is the percentage as it is', () => {
     const change = { newItemsBase: 1n, keptShares: 0n, leftSeconds: 1n, periodSeconds: 2n };
-    expect(discountOfChange(percentage(2500), change)).toEqual(percentage(2500));
+    expect(discountOfPart(percentage(2500), change)).toEqual(percentage(2500));
   });
 
   it('with cycleLimit 3 is on invoices 1, 2 and 3, and not on 4', () => {

@@ -111,10 +111,10 @@ function assertSound(settings: DiscountSettings): void {
   const lists = planGroup ? Object.values(planGroup) : [];
   const rules: [path: string, message: string, broken: boolean][] = [
     ['/discountAmount', 'is required for a fixed amount', fixed && settings.amount === 0n],
-    ['/discountAmount', 'has no place beside a percentage', !fixed && settings.amount !== 0n],
+    ['/discountAmount', 'cannot be combined with a percentage', !fixed && settings.amount !== 0n],
     ['/currency', 'is required for a fixed amount', fixed && settings.currency === ''],
     ['/discountPercentage', 'is required for a percentage', !fixed && settings.percentage === 0],
-    ['/discountPercentage', 'has no place beside a fixed amount', fixed && settings.percentage !== 0],
+    ['/discountPercentage', 'cannot be combined with a fixed amount', fixed && settings.percentage !== 0],
     [
       '/cycleLimit',
       'has no place on a one-time discount',

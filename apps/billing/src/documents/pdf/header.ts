@@ -6,7 +6,7 @@ const logoBox = { width: 150, height: 48 } as const;
 const gap = 24;
 const half = (column - gap) / 2;
 
-/** Logo or name of the seller and the document's title; then both parties and the facts of the document. */
+/** Logo or name of the seller and the document's title; then both parties and the details of the document. */
 export function drawHeader(canvas: Canvas, content: DocumentContent): void {
   const { type, words } = canvas;
   const title = content.kind === 'invoice' ? words.invoice : words.creditNote;
@@ -19,8 +19,8 @@ export function drawHeader(canvas: Canvas, content: DocumentContent): void {
   const titleEnd = type.write(title, sheet.left + half + gap, sheet.top - 4, half, titleStyle);
   const y = Math.max(nameEnd, titleEnd) + 14;
   const seller = drawParty(canvas, shown ? content.seller : { ...content.seller, name: '' }, y);
-  const facts = drawDetails(canvas, content, y);
-  canvas.y = Math.max(seller, facts) + 18;
+  const details = drawDetails(canvas, content, y);
+  canvas.y = Math.max(seller, details) + 18;
   canvas.y = type.write(words.billTo, sheet.left, canvas.y, half, { ...soft, weight: 'bold' }) + 2;
   canvas.y = drawParty(canvas, content.buyer, canvas.y) + 22;
   if (content.title !== '') canvas.y = type.write(content.title, sheet.left, canvas.y, column, strong) + 8;
@@ -56,7 +56,7 @@ function drawParty({ type, words, formats }: Canvas, party: Party, top: number):
 /** Draws number and dates in the right half; returns the y below them. */
 function drawDetails({ type, words, formats }: Canvas, content: DocumentContent, top: number): number {
   const date = (seconds: number) => (seconds === 0 ? '' : formats.date(seconds));
-  const facts = [
+  const details = [
     [words.number, content.number],
     [words.original, content.originalNumber],
     [words.issued, date(content.issuedAt)],
@@ -66,7 +66,7 @@ function drawDetails({ type, words, formats }: Canvas, content: DocumentContent,
   ].filter(([, value]) => value !== '');
   const left = sheet.left + half + gap;
   const label = half * 0.46;
-  return facts.reduce((y, [name = '', value = '']) => {
+  return details.reduce((y, [name = '', value = '']) => {
     const labelEnd = type.write(name, left, y, label, { ...body, color: ink.soft });
     const valueEnd = type.write(value, left + label + 6, y, half - label - 6, { ...body, align: 'right' });
     return Math.max(labelEnd, valueEnd) + 1;

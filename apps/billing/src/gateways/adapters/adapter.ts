@@ -70,7 +70,7 @@ export type GatewayEvent =
   | { about: 'method'; id: string; at: number; gatewayUserId: string; method: SavedMethod };
 
 /**
- * A rightly signed report whose facts cannot be read: of a shape that the gateway does not document, or about something
+ * A rightly signed report that cannot be read: of a shape that the gateway does not document, or about something
  * that it does not have. To receive it again would change nothing.
  */
 export class UnreadableReport extends Error {
@@ -82,7 +82,7 @@ export class UnreadableReport extends Error {
     readonly type: string,
     cause: unknown,
   ) {
-    super('the facts of a report cannot be read', { cause });
+    super('the report cannot be read', { cause });
   }
 }
 
@@ -141,7 +141,7 @@ export interface GatewayAdapter {
   saveMethod(account: GatewayAccount, request: MethodRequest): Promise<MethodAnswer>;
   deleteMethod(account: GatewayAccount, gatewayMethodId: string): Promise<void>;
   /**
-   * The facts in a callback; none for one that is of no interest. Undefined: its signature is wrong. Throws
+   * The events in a callback; none for one that is of no interest. Undefined: its signature is wrong. Throws
    * UnreadableReport, or Rejected `dependency_away` where the gateway had to be asked and did not answer.
    */
   callback(

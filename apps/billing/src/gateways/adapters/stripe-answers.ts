@@ -183,7 +183,7 @@ export type Read =
   | (Omit<GatewayEvent & { about: 'method' }, 'method'> & { lacks: string });
 
 /**
- * The facts in an event of Stripe: of charges and refunds that recur made, disputes, and saved methods; none in others,
+ * Reads an event of Stripe: those of charges and refunds that recur made, disputes, and saved methods; none in others,
  * whatever is in them. Throws where an event that concerns recur is not as Stripe documents it.
  */
 export function parseEvents(sent: unknown): Read[] {

@@ -8,7 +8,7 @@ import { payments, REFUND_SEND } from '../payment-tables.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceAggregate, refundAggregate } from '../views.js';
 
-// Refunds of what a composed credit note comes to. The note documents them, and its credit lines have taken the amount off
+// Refunds of what the credit note of a change comes to. The note documents them, and its credit lines have taken the amount off
 // what is refundable of their invoices: such a refund moves money, and nothing else.
 
 /** How the money of a refund goes back. */

@@ -38,7 +38,7 @@ export function shareNote(original: Invoice, shares: readonly LineShare[], conte
   const lines = note.lines.map((line, at) => {
     const { sourceLineId, category, ratePpm, amountExcludingTax, tax, amount } = line;
     const source = sourceOf(sourceLineId);
-    const facts = { sourceLineId, category, ratePpm, taxReason: source?.taxReason ?? '' };
+    const kept = { sourceLineId, category, ratePpm, taxReason: source?.taxReason ?? '' };
     return noteLine(context, at, source, {
       unitAmountExcludingTax: amountExcludingTax,
       quantity: 1,
@@ -48,7 +48,7 @@ export function shareNote(original: Invoice, shares: readonly LineShare[], conte
       promoAmount: 0n,
       discountAmount: 0n,
       originAmount: amount,
-      ...facts,
+      ...kept,
     });
   });
   const taxes = note.taxes.map(({ category, ratePpm, net, tax }): TaxEntry => {

@@ -3,7 +3,7 @@ import { commonPercentage, type TaxRate } from '../../pricing/tax.js';
 import { type LineData, newDocumentData, newLineData, taxEntry } from './document-data.js';
 import { assertDraft, type DraftLine, type Invoice, type InvoiceLine, invoiceLifecycle } from './invoice.js';
 
-/** A line before pricing, with facts that only composed documents have. */
+/** A line before pricing, with what only documents of subscriptions have. */
 export interface LineToPrice extends DraftLine, Partial<Pick<LineData, 'formula' | 'inputs' | 'sourceLineId'>> {
   /** False for a line that a discount does not reduce. */
   discountable?: boolean;

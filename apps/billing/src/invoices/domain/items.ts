@@ -57,7 +57,7 @@ export type InvoiceDiscount =
       bases?: readonly ItemChange[];
     };
 
-/** The input of calculateInvoice: everything that an invoice of a subscription depends on but the facts of its parties. */
+/** The input of calculateInvoice: everything that an invoice of a subscription depends on but its parties. */
 export interface InvoiceInput {
   subscriptionId: string;
   /** 0 for a user who is not known yet, in a preview. */
@@ -135,7 +135,7 @@ export const withoutSubscription: InvoicedPeriod = {
   billed: null,
 };
 
-/** The facts of a document about an invoice: it belongs to the subscription, and is not the invoice of a period. */
+/** The part of a document about an invoice: it belongs to the subscription, and is not the invoice of a period. */
 export const aboutSubscription = (original: InvoicedPeriod): InvoicedPeriod => {
   const { subscriptionId, periodStart, periodEnd, billed } = original;
   return { ...withoutSubscription, subscriptionId, periodStart, periodEnd, billed };

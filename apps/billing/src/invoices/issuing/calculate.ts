@@ -9,7 +9,7 @@ import type { PromoTerms } from '../../pricing/credit.js';
 import { isCreditNote, originalInvoice } from '../../pricing/credit-note.js';
 import {
   type DiscountTerms,
-  discountOfChanges,
+  discountOfParts,
   type ItemChange,
   isDiscountable,
   type Refused,
@@ -78,10 +78,10 @@ export interface InvoiceProducts extends Pick<CalculatedInvoice, 'tax' | 'gatewa
 }
 
 /** Calculates an invoice of what is known, which is all that an invoice is made of: pure. */
-export function calculatedFrom(input: InvoiceInput, { products, ...facts }: InvoiceProducts): CalculatedInvoice {
-  const { tax, gateway, discount, promo } = facts;
+export function calculatedFrom(input: InvoiceInput, { products, ...context }: InvoiceProducts): CalculatedInvoice {
+  const { tax, gateway, discount, promo } = context;
   const rates = input.items.map(item => taxRate({ tax, products }, input, item, gateway));
-  return { ...facts, input, rates, ...itemAmounts(input, rates, discount?.terms, promo) };
+  return { ...context, input, rates, ...itemAmounts(input, rates, discount?.terms, promo) };
 }
 
 /** The same invoice with other promo credit: that which was found when the account was locked. */
@@ -155,7 +155,7 @@ const inPart = <D extends NonNullable<CalculatedInvoice['discount']>>(
   granted: D,
   bases: readonly ItemChange[] = [],
 ): D =>
-  granted.recurring && bases.length > 0 ? { ...granted, terms: discountOfChanges(granted.terms, bases) } : granted;
+  granted.recurring && bases.length > 0 ? { ...granted, terms: discountOfParts(granted.terms, bases) } : granted;
 
 /** Promo credit where it is asked for: at a submit by the request, in the cycle by the config. */
 async function promoTerms(reader: Reader, input: InvoiceInput, discounted: boolean): Promise<PromoTerms | undefined> {
@@ -169,7 +169,7 @@ async function promoTerms(reader: Reader, input: InvoiceInput, discounted: boole
   return { balance, ...cap, exchangeRate: terms.exchangeRate, decimals: exponentOf(currency) };
 }
 
-/** Identity of a document that is composed. */
+/** Identity of a document that is calculated. */
 export interface DocumentContext {
   merchantId: number;
   /** 0 and '' in a preview. */
@@ -255,7 +255,7 @@ const originalOf = (items: readonly InvoiceItem[]): string =>
 
 function newLine({ composition }: CalculatedInvoice, item: InvoiceItem, at: number, context: DocumentContext): LineRow {
   const line = composition.lines[at];
-  if (!line) throw new Error(`line ${at} was not composed`);
+  if (!line) throw new Error(`line ${at} was not priced`);
   const { merchantId, invoiceId } = context;
   const { key, planId, plan, name, description, unitAmount, quantity, period, derivation, source } = item;
   const { amountExcludingTax, promoAmount, discountAmount, tax, amount, originAmount, rate } = line;

@@ -109,7 +109,7 @@ function invoiceConditions(input: Input): Condition[] {
   ];
 }
 
-/** Properties that the columns are made of: lines and facts of subscriptions are large, and not read. */
+/** Properties that the columns are made of: lines and snapshots of subscriptions are large, and not read. */
 const read = [
   ...(['id', 'invoiceId', 'number', 'invoiceName', 'status', 'createFrom', 'bizType', 'kind', 'userId'] as const),
   ...(['subscriptionId', 'periodStart', 'periodEnd', 'createTime', 'finishTime', 'paidTime'] as const),

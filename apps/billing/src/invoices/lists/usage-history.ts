@@ -30,7 +30,7 @@ async function latestPaid(reader: Reader, subscriptionId: string): Promise<strin
 export class InvoiceUsage {
   constructor(
     private readonly db: Db,
-    private readonly facts: MeteredSubscriptions,
+    private readonly metered: MeteredSubscriptions,
   ) {}
 
   @Handle(metricHistoryByInvoice)
@@ -40,7 +40,7 @@ export class InvoiceUsage {
       if (subscriptionId === '') throw new Rejected('invoice_without_subscription');
       const isLatestPaidInvoice = (await latestPaid(reader, subscriptionId)) === invoiceId;
       const limitStats = isLatestPaidInvoice
-        ? await limitsNow(reader, { facts: this.facts, subscriptionId })
+        ? await limitsNow(reader, { metered: this.metered, subscriptionId })
         : await limitsKept(reader, invoiceId);
       return { isLatestPaidInvoice, userHistoryMetric: { ...emptyHistory, invoiceId, limitStats: limitStats ?? [] } };
     });
@@ -49,7 +49,7 @@ export class InvoiceUsage {
   @Handle(metricHistoryBySubscription)
   bySubscription({ subscriptionId }: In<typeof metricHistoryBySubscription>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const limitStats = await limitsNow(reader, { facts: this.facts, subscriptionId });
+      const limitStats = await limitsNow(reader, { metered: this.metered, subscriptionId });
       if (!limitStats) throw new Rejected('subscription_not_found');
       return {
         userHistoryMetric: { ...emptyHistory, invoiceId: await latestPaid(reader, subscriptionId), limitStats },

@@ -81,7 +81,7 @@ export class InvoiceDrafts {
         plansById(tx, planIds(input.lines ?? [])),
       ]);
       domain.assertDraft(invoice);
-      assertNotComposed(invoice, 'edit');
+      assertNotOfSubscription(invoice, 'edit');
       const chosen = chooseGateway(merchantGateways, input.gatewayId, invoice.gatewayId);
       const gatewayId = input.gatewayId || invoice.gatewayId;
       const gateway = merchantGateways.find(known => known.gatewayId === gatewayId);
@@ -101,7 +101,7 @@ export class InvoiceDrafts {
   finish({ invoiceId, daysUtilDue }: In<typeof finishInvoice>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const invoice = await this.outcomes.lock(tx, draftWith(invoiceId), 'invoice_not_found');
-      if (invoice.bizType === bizType.subscription) return { invoice: await this.finishComposed(tx, invoice) };
+      if (invoice.bizType === bizType.subscription) return { invoice: await this.finishOfSubscription(tx, invoice) };
       const gateway = chooseGateway(await allGateways(tx), 0, invoice.gatewayId);
       const log = { log: 'Finish' };
       const { view } = await this.finalizer.finalize(tx, { ...invoice, gateway }, daysUtilDue, { log });
@@ -110,7 +110,7 @@ export class InvoiceDrafts {
   }
 
   /** A draft that waits for usage is calculated again, from what is counted by now. */
-  private async finishComposed(tx: Tx, invoice: InvoiceState) {
+  private async finishOfSubscription(tx: Tx, invoice: InvoiceState) {
     domain.assertFinishable(invoice);
     const { invoiceId, userId } = invoice;
     await this.outcomes.finish(tx, invoice);
@@ -123,7 +123,7 @@ export class InvoiceDrafts {
     return this.db.write(caller, async tx => {
       const invoice = await tx.lock(invoiceAggregate, { invoiceId, kind: 'invoice' }, 'invoice_not_found');
       if (invoice.deletedTime !== 0) return {};
-      assertNotComposed(invoice, 'delete');
+      assertNotOfSubscription(invoice, 'delete');
       const deleted = domain.deleteDraft(invoice, tx.now);
       tx.step(invoiceAggregate, deleted, 'invoice.deleted', { log: 'Delete' });
       await restorePromo(tx, deleted);
@@ -135,12 +135,9 @@ export class InvoiceDrafts {
 const draftWith = (invoiceId: string) => ({ invoiceId, kind: 'invoice' as const, deletedTime: 0 });
 
 /** A draft that bills a subscription is made of what is to be billed: it can only be finished. */
-function assertNotComposed({ invoiceId, bizType: type }: InvoiceState, move: 'edit' | 'delete'): void {
+function assertNotOfSubscription({ invoiceId, bizType: type }: InvoiceState, move: 'edit' | 'delete'): void {
   if (type !== bizType.subscription) return;
-  throw new Rejected(
-    'invoice_not_draft',
-    `Invoice ${invoiceId} is composed of what a subscription bills: cannot ${move} it`,
-  );
+  throw new Rejected('invoice_not_draft', `Invoice ${invoiceId} bills a subscription: cannot ${move} it`);
 }
 
 const planIds = (lines: readonly { planId: number }[]) => lines.map(({ planId }) => planId);

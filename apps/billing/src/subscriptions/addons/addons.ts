@@ -184,7 +184,7 @@ function onetimeDiscount({
 }: DiscountInput): OnetimeOrder['discount'] {
   if (discountCode !== '') throw invalid('/discountCode', 'covers plans, recurring add-ons and usage only');
   if (discountAmount > 0 && discountPercentage > 0) {
-    throw invalid('/discountPercentage', 'has no place beside discountAmount');
+    throw invalid('/discountPercentage', 'cannot be combined with discountAmount');
   }
   if (discountAmount > 0) return { is: 'terms', code: '', terms: { kind: 'fixed', amount: BigInt(discountAmount) } };
   if (discountPercentage === 0) return undefined;

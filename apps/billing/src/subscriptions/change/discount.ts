@@ -5,7 +5,7 @@ import * as discounts from '../../discounts/redemption.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import type { InvoiceDiscount } from '../../invoices/domain/items.js';
 import type { CalculatedInvoice } from '../../invoices/issuing/calculate.js';
-import { discountOfChanges } from '../../pricing/discount.js';
+import { discountOfParts } from '../../pricing/discount.js';
 import type { ServicePeriod } from '../../pricing/proration.js';
 import type { BilledPart } from '../../usage/rating.js';
 import { externalTerms } from '../codes.js';
@@ -33,7 +33,7 @@ export interface ChangeQuote {
   after: Subscription;
   update: Update;
   mode: ChangeMode;
-  plan: ChangeDecision;
+  decision: ChangeDecision;
   /** Unix second at which it is priced. */
   at: number;
   /** Live periods from then on: the current one, and the next one where it has an invoice. */
@@ -62,26 +62,26 @@ export interface BilledLines extends Pick<ChangeItems, 'items' | 'discountBases'
 export const itemsToDefer = ({ input, composition }: CalculatedInvoice): PendingItem[] =>
   input.items.map((item, at) => pendingItem(item, composition.lines[at]?.net ?? 0n));
 
-type Quoted = Pick<ChangeQuote, 'sub' | 'after' | 'plan'>;
+type Quoted = Pick<ChangeQuote, 'sub' | 'after' | 'decision'>;
 
 /**
  * The discount on the charge lines of a change: the one that the request names, else the recurring one that the
  * subscription is bound to, where the period carries it and the new plan fits it. Throws Rejected `invalid_parameters` for
  * a request that names one where nothing is charged.
  */
-export async function discountForChange(
+export async function grantedDiscount(
   reader: Reader,
-  { sub, after, plan }: Quoted,
+  { sub, after, decision }: Quoted,
   { items, discountBases, carriesDiscount }: BilledLines,
   { discountCode: code, discount: external }: ChangeInput,
 ): Promise<InvoiceDiscount | undefined> {
   if (code !== '' || external) {
-    if (code !== '' && external) throw invalid('/discount', 'has no place beside discountCode');
+    if (code !== '' && external) throw invalid('/discount', 'cannot be combined with discountCode');
     const path = external ? '/discount' : '/discountCode';
     if (!items.some(({ kind }) => kind !== 'credit'))
       throw invalid(path, 'has nothing to reduce: the change charges nothing');
     if (external) return { ...externalTerms(external), bases: discountBases };
-    return { is: 'code', code, operation: operationOf(plan), bases: discountBases };
+    return { is: 'code', code, operation: operationOf(decision), bases: discountBases };
   }
   return boundTerms(reader, { sub, after }, { items, discountBases, carriesDiscount });
 }
@@ -99,10 +99,10 @@ export async function boundTerms(
     discounts.reservedUse(reader, discount),
   ]);
   if (!fits || !granted) return undefined;
-  return { is: 'terms', code: granted.code, terms: discountOfChanges(granted.terms, discountBases) };
+  return { is: 'terms', code: granted.code, terms: discountOfParts(granted.terms, discountBases) };
 }
 
-function operationOf({ direction, newInterval }: ChangeQuote['plan']) {
+function operationOf({ direction, newInterval }: ChangeQuote['decision']) {
   if (direction !== 'upgrade') return 'otherUpdate';
   return newInterval ? 'longerUpgrade' : 'upgrade';
 }

@@ -30,9 +30,9 @@ export function newUpdate(
   { actor }: Caller,
 ): PendingUpdate {
   const { merchantId, now } = tx;
-  const { sub, update, plan, at, calculated, gateway } = quoted;
+  const { sub, update, decision, at, calculated, gateway } = quoted;
   const { subscriptionId, userId, planId, quantity, amount, currency, planSnapshot, items, currentPeriodEnd } = sub;
-  const isNow = plan.effect === 'now';
+  const isNow = decision.effect === 'now';
   const member = actor.kind === 'member';
   return {
     merchantId,
@@ -41,9 +41,9 @@ export function newUpdate(
     subscriptionId,
     userId,
     status: 'init',
-    kind: plan.direction === 'downgrade' ? 'downgrade' : 'upgrade',
+    kind: decision.direction === 'downgrade' ? 'downgrade' : 'upgrade',
     prorationDate: at,
-    effect: plan.effect,
+    effect: decision.effect,
     effectTime: isNow ? at : currentPeriodEnd,
     planId,
     quantity,

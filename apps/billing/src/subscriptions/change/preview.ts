@@ -60,8 +60,8 @@ export class ChangePreview {
 
   private async quoted(tx: Tx, sub: Subscription, input: In<typeof previewChange>, caller: Caller) {
     const quoted = await quoteChange(tx, this.arrears, sub, { input, caller });
-    const { calculated, at, plan } = quoted;
-    const isNow = plan.effect === 'now';
+    const { calculated, at, decision } = quoted;
+    const isNow = decision.effect === 'now';
     const [invoice, nextPeriodInvoice, discount] = await Promise.all([
       previewOf(tx, calculated),
       this.next(tx, quoted),
@@ -79,7 +79,7 @@ export class ChangePreview {
       applyPromoCredit: calculated.promo !== undefined,
       ...discountRefusal(calculated),
       explanation: explanationOfPreview(calculated),
-      effectImmediate: pendingUpdateEffect[plan.effect],
+      effectImmediate: pendingUpdateEffect[decision.effect],
       effectTime: isNow ? at : sub.currentPeriodEnd,
       prorationDate: at,
       taxReason: taxReasonOf(calculated),
@@ -88,12 +88,12 @@ export class ChangePreview {
 
   /** The next invoice that is made after the change; null where there is none. */
   private async next(tx: Tx, quoted: ChangeQuote) {
-    const { sub, after, plan, mode, periods, newPeriod, gateway, ended, calculated } = quoted;
+    const { sub, after, decision, mode, periods, newPeriod, gateway, ended, calculated } = quoted;
     if (mode === 'incomplete' || endsWithPeriod(sub)) return null;
     const discount = await boundAfter(tx, quoted);
     const { taxPercentage, vatNumber, countryCode } = after;
     const taxed = { ...sub, taxPercentage, vatNumber, countryCode };
-    const changed = plan.effect === 'periodEnd' ? withDeferredChange(taxed, quoted.update) : after;
+    const changed = decision.effect === 'periodEnd' ? withDeferredChange(taxed, quoted.update) : after;
     const free = newPeriod ? freeSecondsFrom(periods, newPeriod.start) : 0;
     const carried = [...quoted.kept, ...((await isBelowMinimum(tx, calculated)) ? itemsToDefer(calculated) : [])];
     const then = { ...(newPeriod ? withNewPeriod(changed, newPeriod, free) : changed), discount, carried };
@@ -102,8 +102,8 @@ export class ChangePreview {
       ? undefined
       : periods.find(row => row.startAt === sub.currentPeriodEnd && row.state === 'paid');
     const charged = paid && { sub, after: pricedFrom(then, paid.startAt) };
-    const anew = charged && plan.effect === 'periodEnd' && (await newPeriodCharge(tx, charged, paid));
-    if (anew) return previewOf(tx, await calculateInvoice(tx, anew.input, { sellerCountryCode, gateway }));
+    const charge = charged && decision.effect === 'periodEnd' && (await newPeriodCharge(tx, charged, paid));
+    if (charge) return previewOf(tx, await calculateInvoice(tx, charge.input, { sellerCountryCode, gateway }));
     const last = paid ? entered(then, periodOf(then, paid)) : then;
     const billed = await this.arrears.items(tx, sub, sub.currentPeriodEnd);
     // usage that the change bills is not billed again
@@ -113,7 +113,7 @@ export class ChangePreview {
     const open = periods.find(row => row.startAt === sub.currentPeriodEnd && row.state === 'open');
     const known = { usage, replaces: open?.invoiceId ?? '' };
     const { input: next } = upcomingInvoiceOf(last, undefined, Math.max(tx.now, invoiceTimeOf(last)), known);
-    const named = plan.effect === 'periodEnd' ? { ...next, name: 'SubscriptionDowngrade' } : next;
+    const named = decision.effect === 'periodEnd' ? { ...next, name: 'SubscriptionDowngrade' } : next;
     return previewOf(tx, await calculateInvoice(tx, named, { sellerCountryCode, gateway }));
   }
 }

@@ -28,7 +28,7 @@ import { periodsFrom } from '../periods.js';
 import { subscriptionSettingsOf } from '../settings.js';
 import type { SubscriptionSettings } from '../tables.js';
 import { addonParamsOf } from '../views.js';
-import { type BilledLines, type ChangeInput, type ChangeQuote, discountForChange, discountOfOpen } from './discount.js';
+import { type BilledLines, type ChangeInput, type ChangeQuote, discountOfOpen, grantedDiscount } from './discount.js';
 import { requestedEffect } from './views.js';
 
 /**
@@ -64,16 +64,16 @@ export async function quoteChange(
   if (choice.currency !== sub.currency && sellsUsage(sub.planSnapshot)) throw rules.pricedUsage(sub);
   const mode = rules.changeMode({ ...changeableState(sub), inTrial: isTrial(periods[0]) });
   const update = updateTo(sub, choice, { direction: 'upgrade', at });
-  const plan = decisionOn({ sub, after: withChange(sub, update), mode, periods }, input, settings);
-  if (plan.effect === 'periodEnd') rules.assertDeferrable(changeableState(sub));
-  const decided = updateTo(sub, choice, { direction: plan.direction, at });
+  const decision = decisionOn({ sub, after: withChange(sub, update), mode, periods }, input, settings);
+  if (decision.effect === 'periodEnd') rules.assertDeferrable(changeableState(sub));
+  const decided = updateTo(sub, choice, { direction: decision.direction, at });
   const after = { ...withChange(sub, decided), ...taxedAs(sub, input, caller) };
   const quoted = {
     sub,
     after,
     update: decided,
     mode,
-    plan,
+    decision,
     at,
     periods,
     gateway,
@@ -108,8 +108,8 @@ function taxedAs(sub: Subscription, input: ChangeInput, { actor }: Caller) {
 }
 
 /** All usage where a period ends with the change; none in a trial, or where it comes at the end of the period. */
-function endedBy({ sub, after, mode, plan }: QuotedTerms, newPeriod: ServicePeriod | undefined): BilledPart {
-  if (mode === 'trial' || plan.effect !== 'now') return { metricIds: new Set() };
+function endedBy({ sub, after, mode, decision }: QuotedTerms, newPeriod: ServicePeriod | undefined): BilledPart {
+  if (mode === 'trial' || decision.effect !== 'now') return { metricIds: new Set() };
   return newPeriod ? { repriced: repricedMetrics(sub, after) } : { metricIds: repricedMetrics(sub, after) };
 }
 
@@ -182,7 +182,7 @@ async function inputOfChange(
   quoted: QuotedTerms,
   input: ChangeInput,
 ): Promise<Pick<ChangeQuote, 'newPeriod' | 'setOff' | 'kept'> & { bill: InvoiceInput }> {
-  const { sub, after, mode, plan, at, periods } = quoted;
+  const { sub, after, mode, decision, at, periods } = quoted;
   const [current] = periods;
   if (mode === 'incomplete' && current) {
     const { period } = inUnpaidPeriod(sub, quoted.update, current);
@@ -200,14 +200,14 @@ async function inputOfChange(
       kept: [],
     };
   }
-  const isBilled = plan.effect === 'now' && plan.billed;
+  const isBilled = decision.effect === 'now' && decision.billed;
   // documents are locked in the order of their ids
   const sold = isBilled ? await creditableLines(tx, sub.subscriptionId, at) : [];
   const unbilled = await unbilledOf(tx, quoted);
   const { lines, newPeriod, used } = isBilled ? itemsOfChange(quoted, sold, unbilled) : nothingBilled;
-  const discount = await discountForChange(tx, quoted, lines, input);
+  const discount = await grantedDiscount(tx, quoted, lines, input);
   const bill = changeInput(after, {
-    direction: plan.direction,
+    direction: decision.direction,
     at,
     periodEnd: newPeriod?.end ?? current?.endAt ?? at,
     items: [...used.map(pendingInvoiceItem), ...lines.items],
@@ -230,12 +230,12 @@ const nothingBilled: BilledNow = {
 };
 
 function itemsOfChange(
-  { sub, after, plan, at, periods }: QuotedTerms,
+  { sub, after, decision, at, periods }: QuotedTerms,
   sold: readonly CreditableLine[],
   unbilled: PendingItem[],
 ): BilledNow {
   const changed = { sub: { ...sub, carried: unbilled }, after, sold };
-  const { newPeriod, pending: used, ...lines } = itemsOfImmediateChange(changed, plan, at, periods);
+  const { newPeriod, pending: used, ...lines } = itemsOfImmediateChange(changed, decision, at, periods);
   // a change that bills nothing, and ends nothing that is unbilled, leaves them to the next invoice
   const isAlone = lines.items.length === 0 && pendingNet(used) === pendingNet(unbilled);
   return { lines, newPeriod, used: isAlone ? [] : used };

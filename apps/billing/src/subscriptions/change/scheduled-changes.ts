@@ -58,8 +58,8 @@ export class ScheduledChanges {
     const after = pricedFrom(changed, next.startAt);
     const kept: Replaced = { upcoming: next, invoiceId: '', left: sub };
     if (next.state === 'paid') {
-      const anew = await newPeriodCharge(tx, { sub, after }, next);
-      return anew ? this.chargeNewPeriod(tx, anew, { sub, after, next }) : kept;
+      const charge = await newPeriodCharge(tx, { sub, after }, next);
+      return charge ? this.chargeNewPeriod(tx, charge, { sub, after, next }) : kept;
     }
     if (!sellsPlan(next) || sellsItems(after, (await nextLines(tx, next)).lines)) return kept;
     return { upcoming: undefined, invoiceId: '', left: await this.planChanges.voidUpcomingInvoice(tx, sub) };

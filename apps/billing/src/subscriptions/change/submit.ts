@@ -99,8 +99,8 @@ export class ChangeSubmit {
 
   /** Carries a change out, or leaves it waiting for its payment or for the end of the period. */
   private async carryOut(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<SubmitResult> {
-    const { sub, plan, mode, calculated } = quoted;
-    if (plan.effect === 'periodEnd') return { update: awaitPayment(tx, sub, update) };
+    const { sub, decision, mode, calculated } = quoted;
+    if (decision.effect === 'periodEnd') return { update: awaitPayment(tx, sub, update) };
     if (mode === 'incomplete') return this.replaceOpen(tx, quoted, update, input);
     if (calculated.input.items.length > 0) return this.issueInvoice(tx, quoted, update, input);
     await this.close(tx, quoted);

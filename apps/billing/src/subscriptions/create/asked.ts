@@ -22,7 +22,7 @@ export function askedText({
 type AskedSubmit = Pick<In<typeof createSubscription>, 'startIncomplete' | 'splitPayment'>;
 
 /**
- * The content of a submit, with the facts that its price depends on: the state of the plans, and where the user is taxed. How
+ * The content of a submit, with what its price depends on: the state of the plans, and where the user is taxed. How
  * the user is named, what is confirmed, the method, and where pages lead to make no other order of it.
  */
 export async function askedForCreate(

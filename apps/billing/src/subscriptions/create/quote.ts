@@ -121,7 +121,7 @@ function firstTerms(
   { discount, discountCode, applyPromoCredit, applyPromoCreditAmount, productData }: CreateInput,
   operation: 'create' | 'renew',
 ) {
-  if (discount && discountCode !== '') throw invalid('/discount', 'has no place beside discountCode');
+  if (discount && discountCode !== '') throw invalid('/discount', 'cannot be combined with discountCode');
   const promo: NonNullable<InvoiceInput['promo']> = { cap: applyPromoCreditAmount ?? 0 };
   if (applyPromoCredit !== undefined) promo.apply = applyPromoCredit;
   const terms: FirstInvoiceTerms = { promo };

@@ -58,12 +58,12 @@ export class SubscriptionImports {
   async prepared(kind: SubscriptionTask, asked: readonly Asked[], caller: Caller): Promise<Prepared> {
     await this.fetchMissing(asked, caller);
     return this.db.read(caller, async reader => {
-      const facts = await knownOf(reader, asked);
+      const known = await knownOf(reader, asked);
       const issues: RowIssue[] = [];
       const ready: Ready[] = [];
       for (const { row, fields } of asked) {
         const faults = new Faults();
-        const sub = await importIssues(reader, kind, { row, fields }, facts, faults);
+        const sub = await importIssues(reader, kind, { row, fields }, known, faults);
         issues.push(...faults.found.map(fault => ({ row, ...fault })));
         const subscriptionId = newId('sub_', this.clock.wall(), randomBytes(10));
         if (sub) ready.push({ row, fields, sub: { ...sub, subscriptionId } });
@@ -203,26 +203,26 @@ async function importIssues(
   reader: Reader,
   kind: SubscriptionTask,
   { row, fields }: { row: number; fields: ActiveRow & HistoryRow },
-  facts: KnownRows,
+  known: KnownRows,
   faults: Faults,
 ): Promise<Subscription | undefined> {
-  const found = foundBy(reader, fields, facts);
+  const found = foundBy(reader, fields, known);
   const isActive = kind === 'ActiveSubscriptionImport';
   const sub = isActive ? activeFrom(fields, found, faults) : historyFrom(fields, found, faults);
   const { ExternalSubscriptionId: externalId = '', DiscountCode } = fields;
-  const held = facts.held.get(externalId);
+  const held = known.held.get(externalId);
   if (held !== undefined) faults.add('ExternalSubscriptionId', `is ${held}`);
-  else facts.held.set(externalId, `that of row ${row} too`);
+  else known.held.set(externalId, `that of row ${row} too`);
   if (!sub || held !== undefined) return undefined;
   const place = productKey(sub);
-  const other = isActive ? facts.live.get(place) : undefined;
+  const other = isActive ? known.live.get(place) : undefined;
   if (other !== undefined) faults.add('', `The user has a live subscription to the product: ${other}`);
-  if (isActive) facts.live.set(place, `${externalId || 'that'} of row ${row}`);
-  assertSameUser(facts, sub, fields, faults);
+  if (isActive) known.live.set(place, `${externalId || 'that'} of row ${row}`);
+  assertSameUser(known, sub, fields, faults);
   if (!isActive || DiscountCode === undefined) return faults.found.length === 0 ? sub : undefined;
   const named = `${sub.planId} ${sub.currency} ${DiscountCode}`;
-  const bound = await (facts.codes.get(named) ?? discounts.bindable(reader, DiscountCode, planOf(sub)));
-  facts.codes.set(named, bound);
+  const bound = await (known.codes.get(named) ?? discounts.bindable(reader, DiscountCode, planOf(sub)));
+  known.codes.set(named, bound);
   if (!bound) faults.add('DiscountCode', 'names no recurring code for this plan that was ever active');
   if (faults.found.length > 0 || !bound) return undefined;
   return { ...sub, discount: { ...bound, recurring: true, waitingUseId: 0 } };
@@ -242,8 +242,8 @@ function assertSameUser(
   else if (known !== GatewayUserId) faults.add('GatewayUserId', `is not ${known}, as which the gateway knows the user`);
 }
 
-function foundBy(reader: Reader, fields: ActiveRow & HistoryRow, facts: KnownRows): KnownImport {
-  const { settings, users, byExternalId, byId, gateways } = facts;
+function foundBy(reader: Reader, fields: ActiveRow & HistoryRow, known: KnownRows): KnownImport {
+  const { settings, users, byExternalId, byId, gateways } = known;
   const { ExternalUserId, Email = '', ExternalPlanId, PlanId = 0, Gateway } = fields;
   const planOfNames = (externalPlanId: string | undefined, planId: number): Plan | undefined =>
     externalPlanId === undefined ? byId.get(planId) : byExternalId.get(externalPlanId);

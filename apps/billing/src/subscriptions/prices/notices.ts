@@ -81,7 +81,7 @@ export class PriceNotices {
     const { currency, timeZone, planSnapshot } = sub;
     const plans = [planSnapshot.plan, ...planSnapshot.addons.map(({ addonPlan }) => addonPlan)];
     const { oldUnitAmount, unitAmount, effectTime } = entry;
-    const facts = {
+    const change = {
       plan: plans.find(plan => plan?.id === entry.planId)?.planName ?? '',
       currency,
       decimals: exponentOf(currency),
@@ -91,6 +91,6 @@ export class PriceNotices {
       amount: BigInt(kind === 'price_change' ? unitAmount : oldUnitAmount),
       from: effectTime,
     };
-    await this.outbox.queue(tx, mailAboutPrice(kind, facts, seller, buyer));
+    await this.outbox.queue(tx, mailAboutPrice(kind, change, seller, buyer));
   }
 }

@@ -101,8 +101,8 @@ async function followingInvoice(reader: Reader, arrears: Arrears, sub: Subscript
 async function oncePaid(reader: Reader, arrears: Arrears, sub: Subscription, paid: PeriodRow): Promise<Invoice> {
   const update = await deferredOf(reader, sub);
   const after = pricedFrom(update ? afterDeferred(sub, update) : sub, paid.startAt);
-  const anew = update && (await newPeriodCharge(reader, { sub, after }, paid));
-  if (anew) return calculated(reader, after, anew.input);
+  const charge = update && (await newPeriodCharge(reader, { sub, after }, paid));
+  if (charge) return calculated(reader, after, charge.input);
   const then = entered(sub, periodOf(sub, paid));
   const next = await upcomingInvoice(reader, then, { arrears, moment: Math.max(reader.now, invoiceTimeOf(then)) });
   return calculated(reader, next.sub, next.input);

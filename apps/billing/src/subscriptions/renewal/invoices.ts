@@ -117,8 +117,8 @@ export class RenewalInvoices {
     const { kind, start: startAt, end: endAt } = period;
     const { merchantId, now: createTime } = tx;
     const seq = await nextSeq(tx, subscriptionId);
-    const facts = { merchantId, subscriptionId, seq, userId, kind, startAt, endAt, createTime, ...notBilled };
-    return { ...facts, invoiceId: '', state: 'open' };
+    const row = { merchantId, subscriptionId, seq, userId, kind, startAt, endAt, createTime, ...notBilled };
+    return { ...row, invoiceId: '', state: 'open' };
   }
 
   private async invoice(

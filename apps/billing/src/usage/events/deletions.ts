@@ -18,7 +18,7 @@ const dropKey = `delete from usage_event_keys where merchant_id = $1 and user_id
 /** Deletes events: their counter forgets them, at once or, where one was the maximum or the latest, by a recount. */
 @Injectable()
 export class UsageDeletions {
-  constructor(private readonly facts: MeteredSubscriptions) {}
+  constructor(private readonly metered: MeteredSubscriptions) {}
 
   async remove(tx: Tx, input: In<typeof deleteUsageEvent>): Promise<void> {
     const { userId, externalUserId, email, metricCode, externalEventId } = input;
@@ -56,7 +56,7 @@ export class UsageDeletions {
 
   /** An event whose time is billed or dropped is credited on the next invoice, of which a subscription that is over has none. */
   private async assertCorrectable(tx: Tx, subscriptionId: string): Promise<void> {
-    const subscription = await this.facts.ofSubscription(tx, subscriptionId);
+    const subscription = await this.metered.ofSubscription(tx, subscriptionId);
     if (!subscription || subscription.end === 0 || tx.now < subscription.takesUntil) return;
     const why =
       'The time of the event is closed, and its subscription has ended: no invoice follows that could credit it';

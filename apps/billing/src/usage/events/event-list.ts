@@ -117,14 +117,14 @@ function onInvoice(billed: readonly Billing[]): Condition {
 /** Views of events: with their period, the invoice on which they are charged, and what one has cost. */
 @Injectable()
 export class EventViews {
-  constructor(private readonly facts: MeteredSubscriptions) {}
+  constructor(private readonly metered: MeteredSubscriptions) {}
 
   /** An event that was recorded before, with its price, as the command that records it answers it. */
   async of(reader: Reader, event: UsageEvent): Promise<MerchantMetricEvent> {
     const [[parts], metrics, subscription] = await Promise.all([
       eventParts(reader, [event]),
       metricsById(reader, [event.metricId]),
-      this.facts.ofSubscription(reader, event.subscriptionId),
+      this.metered.ofSubscription(reader, event.subscriptionId),
     ]);
     const metric = metrics.get(event.metricId);
     const period = subscription?.periods.find(({ start, end }) => start <= event.eventTime && event.eventTime < end);

@@ -45,7 +45,7 @@ const eventName = ({ userId, metric, externalEventId }: Incoming): EventName => 
  */
 @Injectable()
 export class UsageRecorder {
-  constructor(private readonly facts: MeteredSubscriptions) {}
+  constructor(private readonly metered: MeteredSubscriptions) {}
 
   /** Outcomes in the order of `events`; a refused one leaves no trace and stops no other. */
   async record(tx: Tx, events: readonly Incoming[]): Promise<RecordingOutcome[]> {
@@ -53,7 +53,7 @@ export class UsageRecorder {
     onKeyConflict(tx);
     const userIds = [...new Set(events.map(({ userId }) => userId))];
     const [subscriptions, known] = await Promise.all([
-      this.facts.ofUsers(tx, userIds),
+      this.metered.ofUsers(tx, userIds),
       knownKeys(tx, events.map(eventName)),
     ]);
     const stored = await storedEvents(
@@ -65,7 +65,7 @@ export class UsageRecorder {
     let counting = await RecordingBatch.of(tx, assignedOf(assigned));
     if (counting.meetsClosed) {
       // a counter may have been closed since the places were read, with the end of its subscription
-      assigned = assignAll(tx, fresh, await this.facts.ofUsers(tx, userIds));
+      assigned = assignAll(tx, fresh, await this.metered.ofUsers(tx, userIds));
       counting = await RecordingBatch.of(tx, assignedOf(assigned));
     }
     const ids = await Promise.all(assignedOf(assigned).map(() => tx.nextId(usageEvents)));

@@ -19,7 +19,7 @@ type Input = In<typeof adjustLimit>;
 export class LimitAdjustments {
   constructor(
     private readonly db: Db,
-    private readonly facts: MeteredSubscriptions,
+    private readonly metered: MeteredSubscriptions,
   ) {}
 
   @Handle(adjustLimit)
@@ -83,8 +83,8 @@ export class LimitAdjustments {
     const { subscriptionId, userId, productId } = input;
     const subscriptions =
       subscriptionId !== ''
-        ? [await this.facts.ofSubscription(tx, subscriptionId)].flatMap(found => found ?? [])
-        : await this.facts.ofUsers(tx, [assertUser(tx, { userId }, await findUser(tx, { userId })).id]);
+        ? [await this.metered.ofSubscription(tx, subscriptionId)].flatMap(found => found ?? [])
+        : await this.metered.ofUsers(tx, [assertUser(tx, { userId }, await findUser(tx, { userId })).id]);
     if (subscriptionId !== '' && subscriptions.length === 0) throw new Rejected('subscription_not_found');
     const eligible = productId === 0 ? subscriptions : subscriptions.filter(one => one.productId === productId);
     const found = assignPeriod(eligible, { metricId: metric.id, at: tx.now, now: tx.now });

@@ -139,9 +139,9 @@ export async function snapshotInvoices(
 /** The limits of a subscription in its current period, as its counters show them now. */
 export async function limitsNow(
   reader: Reader,
-  { facts, subscriptionId }: { facts: MeteredSubscriptions; subscriptionId: string },
+  { metered, subscriptionId }: { metered: MeteredSubscriptions; subscriptionId: string },
 ): Promise<UserHistoryLimitStat[] | undefined> {
-  const subscription = await facts.ofSubscription(reader, subscriptionId);
+  const subscription = await metered.ofSubscription(reader, subscriptionId);
   if (!subscription) return undefined;
   const period = subscription.periods.findLast(({ start }) => start <= reader.now) ?? subscription.periods.at(-1);
   return period ? (await limitStats(reader, subscription, period)).map(historyStat) : [];

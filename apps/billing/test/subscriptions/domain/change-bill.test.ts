@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CreditableLine } from '../../../src/invoices/domain/items.js';
-import { type DiscountTerms, discountOfChanges } from '../../../src/pricing/discount.js';
+import { type DiscountTerms, discountOfParts } from '../../../src/pricing/discount.js';
 import { changeItems, type PaidPeriod, type TermsChange } from '../../../src/subscriptions/domain/change-items.js';
 import {
   creditItem,
@@ -42,7 +42,7 @@ function changed({ from, to, at, periods = [thirtyDays], lines, discount, tax = 
       ),
   };
   const bill = changeItems(given);
-  const reduced = discount && discountOfChanges(discount, bill.discountBases);
+  const reduced = discount && discountOfParts(discount, bill.discountBases);
   return {
     ...bill,
     document: calculated(bill.items, { tax: rate(tax), ...(reduced && { discount: reduced }) }),

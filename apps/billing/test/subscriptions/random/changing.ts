@@ -1,5 +1,5 @@
 import type { CreditableLine, InvoiceDiscount } from '../../../src/invoices/domain/items.js';
-import { discountOfChanges, type ItemChange } from '../../../src/pricing/discount.js';
+import { discountOfParts, type ItemChange } from '../../../src/pricing/discount.js';
 import { changeTerms, type Update, updateTo, withChange } from '../../../src/subscriptions/domain/apply-change.js';
 import {
   type BillableChange,
@@ -73,5 +73,5 @@ export function boundTerms(
   shares: readonly ItemChange[],
 ): InvoiceDiscount | undefined {
   if (!code || !discount?.recurring || !carriesDiscount) return undefined;
-  return { is: 'terms', code: 'C', terms: discountOfChanges(code.terms, shares) };
+  return { is: 'terms', code: 'C', terms: discountOfParts(code.terms, shares) };
 }
