@@ -1,4 +1,4 @@
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
 import { obtain } from '../local/binaries.js';
 import type { Home } from '../local/home.js';
 
@@ -30,6 +30,40 @@ export interface Visit {
   complaints: string[];
 }
 
+/** Requests of a page's own frame that are under way, and when the last one began or ended. */
+interface Traffic {
+  open: Set<Request>;
+  lastAt: number;
+}
+const traffic = new WeakMap<Page, Traffic>();
+
+function trafficOf(page: Page): Traffic {
+  const now: Traffic = { open: new Set(), lastAt: Date.now() };
+  const isOwn = (request: Request) => !request.isNavigationRequest() && request.frame() === page.mainFrame();
+  const note = (change: (request: Request) => void) => (request: Request) => {
+    if (!isOwn(request)) return;
+    change(request);
+    now.lastAt = Date.now();
+  };
+  const end = note(request => now.open.delete(request));
+  page.on(
+    'request',
+    note(request => now.open.add(request)),
+  );
+  page.on('requestfinished', end);
+  page.on('requestfailed', end);
+  return now;
+}
+
+/**
+ * True once a page has asked nothing for half a second, frames of other hosts aside. The state `networkidle` never comes
+ * again where a frame is added to a page that was idle before.
+ */
+export function isQuiet(page: Page): boolean {
+  const { open, lastAt } = traffic.get(page) ?? { open: new Set(), lastAt: 0 };
+  return open.size === 0 && Date.now() - lastAt > 500;
+}
+
 /**
  * Chromium without a window; each visit has a profile of its own, which `prepare` is given first. `onToken` is told every
  * bearer token that is sent.
@@ -50,6 +84,7 @@ export async function startBrowser(
       await prepare(context);
       const page = await context.newPage();
       const visit: Visit = { page, urls: [], bodies: [], complaints: [] };
+      traffic.set(page, trafficOf(page));
       context.on('request', request => {
         visit.urls.push(request.url());
         const body = request.postData();

@@ -269,6 +269,11 @@ const guards: Record<string, Guard> = {
     find: ({ file, text }) => [...text.matchAll(codeByNumber)].map(([code]) => `${file}: ${code}`),
     planted: { file: 'apps/billing/test/x.test.ts', text: 'expect(invoice).toMatchObject({ status: 3 });' },
   },
+  'no test waits for a state of the network that a page with frames may never have again': {
+    over: testSources.filter(({ file }) => !file.endsWith('guards.test.ts')),
+    find: ({ file, text }) => (text.includes("'networkidle'") ? [`${file}: networkidle, where isQuiet tells`] : []),
+    planted: { file: 'tools/journeys/test/x.ts', text: "await page.waitForLoadState('networkidle');" },
+  },
   'a file is one idea': {
     over: allSources,
     find: ({ file, text }) => (text.split('\n').length > 500 ? [`${file} has more than 500 lines`] : []),

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
+import { isQuiet } from '../../browser.js';
 import { until } from './seller.js';
 
 /** A submit of a page. */
@@ -36,7 +37,7 @@ const saying = (page: Page, done: Submit['done']): Promise<void> =>
 async function assertUnsaid(page: Page, { button, done }: Submit): Promise<void> {
   await page.getByRole('button', { name: button }).first().waitFor();
   // a first answer that came later would tell already of what is done now
-  await page.waitForLoadState('networkidle');
+  await until(async () => isQuiet(page));
   if (typeof done === 'object' && 'gone' in done) await page.getByRole('button', { name: done.gone }).waitFor();
   else expect(await page.getByText(done).count()).toBe(0);
 }

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { pageWords } from '../../../../apps/gateway/src/pages/words/words.js';
-import type { Look } from '../../browser.js';
+import { isQuiet, type Look } from '../../browser.js';
 import { faults, messagesOf, tooNarrow } from './accessibility.js';
-import { closedAfterwards, type Seller, sharedSeller } from './seller.js';
+import { closedAfterwards, type Seller, sharedSeller, until } from './seller.js';
 import { cards } from './stripe.js';
 import { cardField } from './stripe-fields.js';
 
@@ -224,7 +224,7 @@ describe('a page that opens', () => {
       });
       await page.goto(await url());
       await page.getByRole('button', { name: shows }).waitFor();
-      await page.waitForLoadState('networkidle');
+      await until(async () => isQuiet(page));
       expect(asked).toBeGreaterThan(4);
       expect(await page.evaluate('window.moved')).toEqual([]);
     },
@@ -238,7 +238,7 @@ describe('every page', () => {
       const view = views[name] as (look: Look, say: Say) => Promise<Page>;
       const page = await view({ locale: 'de-DE', width: 375 }, messagesOf('de'));
       await page.locator('main h1').waitFor();
-      await page.waitForLoadState('networkidle');
+      await until(async () => isQuiet(page));
       expect(await page.locator('html').getAttribute('lang')).toBe('de');
       expect(await tooNarrow(page, `${name} de`)).toEqual([]);
       expect(await faults(page)).toEqual([]);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
+import { isQuiet } from '../../browser.js';
 import { hostedJourney } from '../../hosted.js';
 import { fieldOf } from './cut.js';
 import { type Seller, sharedSeller, until } from './seller.js';
@@ -159,7 +160,7 @@ describe('a language', () => {
     const failed = page.waitForEvent('requestfailed');
     await choose();
     await failed;
-    await page.waitForLoadState('networkidle');
+    await until(async () => isQuiet(page));
     expect(await page.locator('html').getAttribute('lang')).toBe('de');
     await page.unroute('**/assets/zh-*.js');
     await choose();
