@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { cancelPayment, gatewayCallback, type In } from '@recur/contracts';
 import { sized } from '@recur/platform/testing/size';
-import { type CardShop, cardShop } from './cards.js';
+import { type CardShop, cardShop } from '../world/cards.js';
 
 let c: CardShop;
 beforeAll(async () => {
   c = await cardShop();
 });
-afterAll(() => c.s.t.close());
+afterAll(() => c.t.close());
 
 const ROUNDS = sized(4, 20);
 const TOGETHER = 50;
@@ -15,21 +15,21 @@ const CREDIT = 1_000n;
 
 /** Delivers a callback as the gateway app does. */
 async function deliver(input: In<typeof gatewayCallback>): Promise<boolean> {
-  const caller = c.s.t.callerOf({ merchantId: 0, actor: { kind: 'system', id: '', display: 'system' } });
-  return (await c.s.t.server.dispatch(gatewayCallback.name, JSON.stringify(input), caller)).ok;
+  const caller = c.t.callerOf({ merchantId: 0, actor: { kind: 'system', id: '', display: 'system' } });
+  return (await c.t.server.dispatch(gatewayCallback.name, JSON.stringify(input), caller)).ok;
 }
 
 /** An invoice of 7033, of which 1000 is paid from main credit, and whose charge waits for its user. */
 async function awaiting() {
-  const userId = await c.s.buyer({ main: CREDIT });
+  const userId = await c.userWithCredit({ main: CREDIT });
   await c.card(userId, 'needs_action');
-  const { invoiceId, paymentId } = await c.made(userId);
+  const { invoiceId, paymentId } = await c.billed(userId);
   return { userId, invoiceId, paymentId };
 }
 
 /** Its user approves the charge; the gateway tells of it. */
 async function approve({ paymentId }: { paymentId: string }): Promise<void> {
-  const [row] = await c.s.t.rows('select gateway_payment_id as reference from payments where payment_id = $1', [
+  const [row] = await c.t.rows('select gateway_payment_id as reference from payments where payment_id = $1', [
     paymentId,
   ]);
   await c.sandbox.answer(c.account, String(row?.reference), true);
@@ -37,13 +37,13 @@ async function approve({ paymentId }: { paymentId: string }): Promise<void> {
 
 /** Cancels a payment after some round trips to the database: a callback is read before it is applied. */
 async function cancelAfter(roundTrips: number, paymentId: string): Promise<void> {
-  for (let trip = 0; trip < roundTrips; trip++) await c.s.t.rows('select 1');
-  await c.s.t.call(cancelPayment, { paymentId });
+  for (let trip = 0; trip < roundTrips; trip++) await c.t.rows('select 1');
+  await c.t.call(cancelPayment, { paymentId });
 }
 
 /** How a race ended: states, surplus, main credit left, money at the gateway, and the order of events. */
 async function endOf({ userId, invoiceId, paymentId }: Awaited<ReturnType<typeof awaiting>>): Promise<string> {
-  const [row] = await c.s.t.rows(
+  const [row] = await c.t.rows(
     `select i.status, p.status as payment, i.surplus, i.partial_credit_paid as spent, a.balance,
        (select sum(amount) from sandbox_charges c where c.idempotency_key = p.payment_id || '-1') as charged,
        (select string_agg(type, ' ' order by seq) from outbox where aggregate_id in ($1, $2) and type in
@@ -62,7 +62,7 @@ it(`payment/cancel and a success callback, ${ROUNDS * TOGETHER} times at once: o
     const open = await Promise.all(Array.from({ length: TOGETHER }, awaiting));
     await c.drain();
     await Promise.all(open.map(approve));
-    await c.s.t.rows(`delete from due_work where kind in ('sandbox.callback', 'payment.reconcile')`);
+    await c.t.rows(`delete from due_work where kind in ('sandbox.callback', 'payment.reconcile')`);
     const callbacks = await c.sandbox.dueCallbacks(c.account);
     await Promise.all(
       open.map(async ({ paymentId }, at) => {
@@ -78,7 +78,7 @@ it(`payment/cancel and a success callback, ${ROUNDS * TOGETHER} times at once: o
       const end = await endOf(one);
       ends.set(end, (ends.get(end) ?? 0) + 1);
     }
-    await c.s.t.rows('update sandbox_callbacks set sent = 1');
+    await c.t.rows('update sandbox_callbacks set sent = 1');
   }
   expect([...ends.keys()].toSorted()).toEqual([
     'cancelled cancelled: charged 6033, surplus 6033, credit 7033; payment.cancelled invoice.cancelled',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { finishInvoice, invoiceStatus, paymentStatus } from '@recur/contracts';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {
@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => s.t.close());
 beforeEach(async () => {
-  await s.expiries.sweep();
+  await s.drain();
   await s.t.emitted();
 });
 
@@ -19,10 +19,10 @@ describe('an open invoice', () => {
     const { invoiceId, paymentId } = await s.made({ finish: true });
     await s.t.emitted();
     s.clock.advance(s.term - 1);
-    await s.expiries.sweep();
+    await s.drain();
     expect(await s.t.emitted()).toEqual([]);
     s.clock.advance(1);
-    await s.expiries.sweep();
+    await s.drain();
     const [payment, invoice, log, ...more] = await s.t.emitted();
     const reason = 'The invoice was not paid in time';
     expect(payment).toMatchObject({
@@ -57,10 +57,10 @@ describe('an open invoice', () => {
     const { invoiceId } = await s.made();
     await s.t.done(finishInvoice, { invoiceId, daysUtilDue: 0 });
     s.clock.advance(1_199);
-    await s.expiries.sweep();
+    await s.drain();
     expect(await s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.processing });
     s.clock.advance(1);
-    await s.expiries.sweep();
+    await s.drain();
     expect(await s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.failed });
   });
 
@@ -70,7 +70,7 @@ describe('an open invoice', () => {
     await s.t.rows(`update payments set status = 'failed' where payment_id = $1`, [declined.paymentId]);
     await s.t.emitted();
     s.clock.advance(s.term);
-    await s.expiries.sweep();
+    await s.drain();
     expect((await s.types()).sort()).toEqual([
       'invoice.failed 3',
       'invoice.failed 4',
@@ -92,7 +92,7 @@ it.each(['paid', 'cancelled'] as const)('an invoice that is %s only loses its ro
   expect(await rows()).toEqual([invoiceId]);
   s.clock.advance(s.term);
   const before = await s.everything();
-  await s.expiries.sweep();
+  await s.drain();
   expect(await s.everything()).toEqual(before);
   expect(await rows()).toEqual([]);
 });
@@ -105,7 +105,7 @@ it('invoices of all merchants expire in one round, however many there are', asyn
     `insert into due_work select 15 + n % 3, 'invoice.expire', 'in_gone' || n, 1000 + n / 7, 0 from generate_series(1, 1700) n`,
   );
   s.clock.advance(s.term);
-  await s.expiries.sweep();
+  await s.drain();
   const failed = await s.t.rows(`select invoice_id from invoices where status = 'failed' and finish_time = $1`, [
     mine.finishTime,
   ]);
@@ -133,8 +133,8 @@ it('what fails to expire holds up no other, changes nothing, and expires later',
       when (new.type = 'operation.logged' and new.envelope like '%expire_${poisoned.invoiceId}%') execute function poison()`);
   s.clock.advance(s.term);
   await s.t.emitted();
-  await s.expiries.sweep();
-  await s.expiries.sweep();
+  await s.drain();
+  await s.drain();
   expect(await s.types()).toEqual(['payment.failure 2', 'invoice.failed 3', 'operation.logged 1']);
   expect(await s.detail(sound.invoiceId)).toMatchObject({ status: invoiceStatus.failed });
   expect(await s.detail(poisoned.invoiceId)).toMatchObject({
@@ -144,7 +144,7 @@ it('what fails to expire holds up no other, changes nothing, and expires later',
   expect(await rows()).toEqual([poisoned.invoiceId]);
   await s.t.rows('drop function poison cascade');
   s.clock.advance(60);
-  await s.expiries.sweep();
+  await s.drain();
   expect(await s.types()).toEqual(['payment.failure 2', 'invoice.failed 3', 'operation.logged 1']);
   expect(await rows()).toEqual([]);
 });

@@ -11,13 +11,13 @@ import {
 } from '@recur/contracts';
 import type { GatewayOutcome } from '../../src/gateways/adapters/adapter.js';
 import { SANDBOX_CALLBACK, Sandbox } from '../../src/gateways/adapters/sandbox.js';
-import { type CardShop, cardShop } from './cards.js';
+import { type CardShop, cardShop } from '../world/cards.js';
 
 let c: CardShop;
 beforeAll(async () => {
   c = await cardShop();
 });
-afterAll(() => c.s.t.close());
+afterAll(() => c.t.close());
 afterEach(() => {
   jest.restoreAllMocks();
 });
@@ -26,8 +26,8 @@ const paid = { status: invoiceStatus.paid, payment: { status: paymentStatus.succ
 
 /** Delivers a callback as the gateway app does. */
 async function call(input: In<typeof gatewayCallback>): Promise<{ ok: boolean; slug?: string }> {
-  const caller = c.s.t.callerOf({ merchantId: 0, actor: { kind: 'system', id: '', display: 'system' } });
-  const { ok, bytes } = await c.s.t.server.dispatch(gatewayCallback.name, JSON.stringify(input), caller);
+  const caller = c.t.callerOf({ merchantId: 0, actor: { kind: 'system', id: '', display: 'system' } });
+  const { ok, bytes } = await c.t.server.dispatch(gatewayCallback.name, JSON.stringify(input), caller);
   return { ok, ...JSON.parse(bytes.toString()) };
 }
 /** The callbacks that the sandbox has planned, as its requests. */
@@ -36,11 +36,11 @@ async function planned(gatewayId = c.gatewayId): Promise<In<typeof gatewayCallba
   return due.map(({ headers, body }) => ({ gatewayId, headers, base64: Buffer.from(body).toString('base64') }));
 }
 const made = async (scenario: string) => {
-  const { invoiceId, paymentId } = await c.made(await c.buyer(scenario));
+  const { invoiceId, paymentId } = await c.billed(await c.userWithCard(scenario));
   return { invoiceId, paymentId };
 };
 const once = async (invoiceId: string) => {
-  expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+  expect(await c.detail(invoiceId)).toMatchObject(paid);
   expect(await c.moneyOf(invoiceId)).toBe(1);
   expect((await c.paymentsOf(invoiceId)).filter(({ status }) => status === 'success')).toHaveLength(1);
 };
@@ -48,9 +48,9 @@ const once = async (invoiceId: string) => {
 describe('a worker that ends', () => {
   /** Leaves the attempt as a worker does that is killed after it has claimed it, `secondsAgo`. */
   const claimed = async (paymentId: string, secondsAgo: number) => {
-    await c.s.t.rows(`update payments set outcome = 'sending', attempt = 1, sent_time = $2 where payment_id = $1`, [
+    await c.t.rows(`update payments set outcome = 'sending', attempt = 1, sent_time = $2 where payment_id = $1`, [
       paymentId,
-      c.s.clock.now() - secondsAgo,
+      c.clock.now() - secondsAgo,
     ]);
   };
   const charge = (paymentId: string, gatewayMethodId = 'succeeds') =>
@@ -110,7 +110,7 @@ describe('a worker that ends', () => {
 
   it('is replaced by another replica, and four of them charge each invoice once', async () => {
     const invoices = await Promise.all(Array.from({ length: 24 }, () => made('succeeds')));
-    const replicas = [c.s.t, await c.s.t.replica(), await c.s.t.replica(), await c.s.t.replica()];
+    const replicas = [c.t, await c.t.replica(), await c.t.replica(), await c.t.replica()];
     await Promise.all(replicas.map(({ work }) => work.drain()));
     for (const { invoiceId } of invoices) await once(invoiceId);
   });
@@ -125,7 +125,7 @@ describe('callbacks', () => {
     const headers = { 'sandbox-signature': 'x' };
     const refused = await call({ gatewayId: c.gatewayId, headers, base64: 'e30=' });
     expect(refused).toMatchObject({ ok: false, slug: 'credential_invalid', message: wrongSignature });
-    for (const gatewayId of [c.gatewayId, c.s.gateway.gatewayId, 999_999]) {
+    for (const gatewayId of [c.gatewayId, c.gateway.gatewayId, 999_999]) {
       for (const [sent, base64] of [
         [headers, ''],
         [headers, Buffer.alloc(900 * 1_024, '{').toString('base64')],
@@ -142,25 +142,25 @@ describe('callbacks', () => {
     jest.spyOn(c.sandbox, 'charge').mockImplementationOnce(async (...args) => {
       const outcome = await real(...args);
       for (const callback of await planned()) expect(await call(callback)).toMatchObject({ ok: true });
-      expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+      expect(await c.detail(invoiceId)).toMatchObject(paid);
       return outcome;
     });
-    await c.s.t.emitted();
+    await c.t.emitted();
     await c.drain();
     await once(invoiceId);
-    const types = (await c.s.t.emitted()).filter(({ data }) => JSON.stringify(data).includes(invoiceId));
+    const types = (await c.t.emitted()).filter(({ data }) => JSON.stringify(data).includes(invoiceId));
     expect(types.map(({ type }) => type)).toEqual(['payment.success', 'invoice.paid', 'operation.logged']);
   });
 
   it('may be 900 KiB, and pay', async () => {
     const { invoiceId } = await c.charged('calls_back_late');
-    await c.s.t.rows(`delete from due_work where kind in ('sandbox.callback', 'payment.reconcile')`);
-    c.s.clock.advance(3_600);
+    await c.t.rows(`delete from due_work where kind in ('sandbox.callback', 'payment.reconcile')`);
+    c.clock.advance(3_600);
     const [callback] = (await planned()).slice(-1);
     const text = Buffer.from(callback?.base64 ?? '', 'base64')
       .toString()
       .padEnd(900 * 1_024);
-    const headers = { 'sandbox-signature': c.s.t.keyring.sign(SANDBOX_CALLBACK, text) };
+    const headers = { 'sandbox-signature': c.t.keyring.sign(SANDBOX_CALLBACK, text) };
     const large = { gatewayId: c.gatewayId, headers, base64: Buffer.from(text).toString('base64') };
     expect(await call(large)).toMatchObject({ ok: true });
     await once(invoiceId);
@@ -168,26 +168,26 @@ describe('callbacks', () => {
 
   it('64 of them at once pay once, and leave one fact', async () => {
     const { invoiceId } = await c.charged('calls_back_late');
-    await c.s.t.rows(`delete from due_work where kind in ('sandbox.callback', 'payment.reconcile')`);
-    c.s.clock.advance(3_600);
+    await c.t.rows(`delete from due_work where kind in ('sandbox.callback', 'payment.reconcile')`);
+    c.clock.advance(3_600);
     const [callback] = (await planned()).slice(-1);
     if (!callback) throw new Error('no callback is planned');
-    await c.s.t.emitted();
-    const facts = async () => Number((await c.s.t.rows('select count(*) as n from gateway_facts'))[0]?.n);
+    await c.t.emitted();
+    const facts = async () => Number((await c.t.rows('select count(*) as n from gateway_facts'))[0]?.n);
     const before = await facts();
     const answers = await Promise.all(Array.from({ length: 64 }, () => call(callback)));
     expect(answers.every(({ ok }) => ok)).toBe(true);
     await once(invoiceId);
     expect((await facts()) - before).toBe(1);
-    expect((await c.s.t.emitted()).filter(({ type }) => type === 'operation.logged')).toHaveLength(1);
-    expect(await c.s.t.rows('select 1 from payment_surpluses where invoice_id = $1', [invoiceId])).toEqual([]);
+    expect((await c.t.emitted()).filter(({ type }) => type === 'operation.logged')).toHaveLength(1);
+    expect(await c.t.rows('select 1 from payment_surpluses where invoice_id = $1', [invoiceId])).toEqual([]);
   });
 });
 
 describe('the page of the sandbox', () => {
   const ask = async (input: In<typeof sandboxQuestion>) => {
-    const caller = c.s.t.callerOf({ merchantId: 0 });
-    const { bytes } = await c.s.t.server.dispatch(sandboxQuestion.name, JSON.stringify(input), caller);
+    const caller = c.t.callerOf({ merchantId: 0 });
+    const { bytes } = await c.t.server.dispatch(sandboxQuestion.name, JSON.stringify(input), caller);
     return JSON.parse(bytes.toString());
   };
 
@@ -202,7 +202,7 @@ describe('the page of the sandbox', () => {
     await c.drain();
     await once(invoiceId);
     expect(await ask({ ...which, reference: 'sbx_none' })).toMatchObject({ slug: 'payment_not_found' });
-    for (const gatewayId of [999_999, c.s.gateway.gatewayId]) {
+    for (const gatewayId of [999_999, c.gateway.gatewayId]) {
       expect(await ask({ ...which, gatewayId })).toMatchObject({ slug: 'gateway_not_found' });
     }
   });
@@ -211,11 +211,11 @@ describe('the page of the sandbox', () => {
 describe('64 equal calls at once', () => {
   it('of payment/new open one payment, which is charged once', async () => {
     const { invoiceId, userId } = await c.charged('declines_hard');
-    c.s.clock.advance(1);
-    await c.s.t.rows(`delete from payment_methods where user_id = $1`, [userId]);
+    c.clock.advance(1);
+    await c.t.rows(`delete from payment_methods where user_id = $1`, [userId]);
     await c.card(userId, 'succeeds');
-    await c.s.t.rows(`delete from due_work where kind = 'payment.method_added'`);
-    const calls = Array.from({ length: 64 }, () => c.s.t.call(newPayment, { invoiceId, gatewayId: c.gatewayId }));
+    await c.t.rows(`delete from due_work where kind = 'payment.method_added'`);
+    const calls = Array.from({ length: 64 }, () => c.t.call(newPayment, { invoiceId, gatewayId: c.gatewayId }));
     const answers = await Promise.all([...calls, c.drain(), c.drain()]);
     expect(answers.filter(answer => answer?.ok)).toHaveLength(1);
     await c.drain();
@@ -224,11 +224,11 @@ describe('64 equal calls at once', () => {
 
   it('of invoice/refund give back no more than was paid', async () => {
     const { invoiceId } = await c.charged('succeeds');
-    const refund = () => c.s.t.call(refundInvoice, { invoiceId, refundAmount: 3_000, reason: '' });
+    const refund = () => c.t.call(refundInvoice, { invoiceId, refundAmount: 3_000, reason: '' });
     const answers = await Promise.all(Array.from({ length: 64 }, refund));
     expect(answers.filter(({ ok }) => ok)).toHaveLength(2);
     await c.drain();
-    const made = await c.s.t.rows(
+    const made = await c.t.rows(
       `select sum(r.amount) as sum from sandbox_charges r join payments p on p.gateway_payment_id = r.charge_reference
         where p.invoice_id = $1 and r.kind = 'refund' and r.state = 'succeeded'`,
       [invoiceId],

@@ -2,26 +2,26 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { invoiceStatus, listPaymentMethods, refundDetails, refundInvoice, refundStatus } from '@recur/contracts';
 import { GatewayEvents } from '../../src/collection/gateway-events.js';
 import type { GatewayEvent, GatewayOutcome } from '../../src/gateways/adapters/adapter.js';
-import { type CardShop, cardShop } from './cards.js';
+import { type CardShop, cardShop } from '../world/cards.js';
 
 let c: CardShop;
 let ids = 0;
 beforeAll(async () => {
   c = await cardShop();
 });
-afterAll(() => c.s.t.close());
+afterAll(() => c.t.close());
 
 const at = 1;
 const fresh = () => `evt_${++ids}`;
 /** Applies facts as a callback of the gateway does; returns how many log entries they wrote. */
 async function apply(...facts: GatewayEvent[]): Promise<number> {
-  await c.s.t.emitted();
-  const caller = c.s.t.callerOf();
-  await c.s.t.db.write(caller, async tx => {
-    await c.s.t.app.get(GatewayEvents).apply(tx, c.gatewayId, facts, caller.requestId, at);
+  await c.t.emitted();
+  const caller = c.t.callerOf();
+  await c.t.db.write(caller, async tx => {
+    await c.t.app.get(GatewayEvents).apply(tx, c.gatewayId, facts, caller.requestId, at);
     return {};
   });
-  return (await c.s.t.emitted()).filter(({ type }) => type === 'operation.logged').length;
+  return (await c.t.emitted()).filter(({ type }) => type === 'operation.logged').length;
 }
 const method = (gatewayUserId: string, gatewayMethodId = 'succeeds'): GatewayEvent => ({
   about: 'method',
@@ -34,17 +34,17 @@ const method = (gatewayUserId: string, gatewayMethodId = 'succeeds'): GatewayEve
 describe('facts of a gateway', () => {
   it('a method that the user entered on a page of it is saved once, and tried at once', async () => {
     const { userId, invoiceId } = await c.charged('declines_hard');
-    c.s.clock.advance(1);
-    await c.s.t.rows('delete from payment_methods where user_id = $1', [userId]);
+    c.clock.advance(1);
+    await c.t.rows('delete from payment_methods where user_id = $1', [userId]);
     expect(await apply(method(`sandbox_user_${userId}`))).toBe(1);
     expect(await apply(method(`sandbox_user_${userId}`))).toBe(0);
-    expect((await c.s.t.done(listPaymentMethods, { gatewayId: c.gatewayId, userId })).methodList).toHaveLength(1);
+    expect((await c.t.done(listPaymentMethods, { gatewayId: c.gatewayId, userId })).methodList).toHaveLength(1);
     await c.drain();
-    expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid });
+    expect(await c.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid });
   });
 
   it('several of one callback have a log entry each', async () => {
-    const [one, other] = [await c.buyer('succeeds'), await c.buyer('succeeds')];
+    const [one, other] = [await c.userWithCard('succeeds'), await c.userWithCard('succeeds')];
     const facts = [one, other].map(userId => method(`sandbox_user_${userId}`, 'declines_softly'));
     expect(await apply(...facts)).toBe(2);
   });
@@ -64,20 +64,18 @@ describe('facts of a gateway', () => {
 
   it('a refund that the bank sent back after its success is owed to the user', async () => {
     const { invoiceId, userId } = await c.charged('succeeds');
-    const { refundId } = (await c.s.t.done(refundInvoice, { invoiceId, refundAmount: 1_500, reason: '' })).refund;
+    const { refundId } = (await c.t.done(refundInvoice, { invoiceId, refundAmount: 1_500, reason: '' })).refund;
     await c.drain();
     const failed: GatewayOutcome = { is: 'declined', kind: 'hard', reason: 'account_closed', reference: 'sbr_1' };
     const fact: GatewayEvent = { about: 'refund', id: fresh(), at, idempotencyKey: refundId, outcome: failed };
     expect(await apply(fact)).toBe(1);
     expect(await apply(fact)).toBe(0);
     expect(await apply({ ...fact, id: fresh() })).toBe(0);
-    expect((await c.s.t.done(refundDetails, { refundId })).refundDetail.refund).toMatchObject({
+    expect((await c.t.done(refundDetails, { refundId })).refundDetail.refund).toMatchObject({
       status: refundStatus.reversed,
       refundCommentExplain: 'account_closed',
     });
-    const [row] = await c.s.t.rows(`select balance from credit_accounts where user_id = $1 and type = 'main'`, [
-      userId,
-    ]);
+    const [row] = await c.t.rows(`select balance from credit_accounts where user_id = $1 and type = 'main'`, [userId]);
     expect(row).toEqual({ balance: '1500' });
   });
 
@@ -92,12 +90,12 @@ describe('facts of a gateway', () => {
       outcome: { is: 'declined', kind: 'hard', reason: 'late', reference: 'ch_9' },
     });
     expect(await apply(declined(1), declined(2))).toBe(0);
-    expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid });
+    expect(await c.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid });
   });
 
   it('money of an earlier sending pays, and that of the later one becomes main credit', async () => {
     const { userId, invoiceId, invoice } = await c.charged('needs_action');
-    await c.s.t.rows('update payments set attempt = 2 where invoice_id = $1', [invoiceId]);
+    await c.t.rows('update payments set attempt = 2 where invoice_id = $1', [invoiceId]);
     const charged = (attempt: number): GatewayEvent => ({
       about: 'charge',
       id: fresh(),
@@ -111,13 +109,11 @@ describe('facts of a gateway', () => {
       },
     });
     expect(await apply(charged(1))).toBe(1);
-    expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid, surplusAmount: 0 });
+    expect(await c.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid, surplusAmount: 0 });
     expect(await apply(charged(2))).toBe(1);
     expect(await apply(charged(2))).toBe(0);
-    expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid, surplusAmount: 7_033 });
-    const [row] = await c.s.t.rows(`select balance from credit_accounts where user_id = $1 and type = 'main'`, [
-      userId,
-    ]);
+    expect(await c.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid, surplusAmount: 7_033 });
+    const [row] = await c.t.rows(`select balance from credit_accounts where user_id = $1 and type = 'main'`, [userId]);
     expect(row).toEqual({ balance: '7033' });
   });
 });

@@ -11,7 +11,7 @@ import {
   User,
   userStatus,
 } from '@recur/contracts';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 let gatewayId: number;

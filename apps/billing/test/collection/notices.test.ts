@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cancelInvoice } from '@recur/contracts';
-import { type CardShop, cardShop } from './cards.js';
+import { type CardShop, cardShop } from '../world/cards.js';
 
 let c: CardShop;
 const folder = mkdtempSync(path.join(tmpdir(), 'recur-mails-'));
@@ -11,14 +11,14 @@ beforeAll(async () => {
   c = await cardShop({ MAIL_FOLDER: folder });
 });
 afterAll(async () => {
-  await c.s.t.close();
+  await c.t.close();
   rmSync(folder, { recursive: true });
 });
 
 const hour = 3_600;
 /** E-mails about an invoice besides its documents. */
 const mails = (invoiceId: string) =>
-  c.s.t.rows(`select kind, email, content from mails where invoice_id = $1 and kind <> 'invoice' order by id`, [
+  c.t.rows(`select kind, email, content from mails where invoice_id = $1 and kind <> 'invoice' order by id`, [
     invoiceId,
   ]);
 const kinds = async (invoiceId: string) => (await mails(invoiceId)).map(({ kind }) => kind);
@@ -42,8 +42,8 @@ it('a question of the gateway is sent with its link', async () => {
 
 it('no last notice is sent about an invoice that is paid or cancelled', async () => {
   const paid = await c.charged('succeeds');
-  const { invoiceId } = await c.made(await c.buyer());
-  await c.s.t.done(cancelInvoice, { invoiceId });
+  const { invoiceId } = await c.billed(await c.userWithCard());
+  await c.t.done(cancelInvoice, { invoiceId });
   await c.pass(80 * hour);
   expect([await kinds(paid.invoiceId), await kinds(invoiceId)]).toEqual([
     [],
@@ -53,9 +53,9 @@ it('no last notice is sent about an invoice that is paid or cancelled', async ()
 
 describe('an invoice is announced once', () => {
   const documents = async (invoiceId: string) =>
-    (
-      await c.s.t.rows(`select title from mails where invoice_id = $1 and kind = 'invoice' order by id`, [invoiceId])
-    ).map(({ title }) => String(title));
+    (await c.t.rows(`select title from mails where invoice_id = $1 and kind = 'invoice' order by id`, [invoiceId])).map(
+      ({ title }) => String(title),
+    );
 
   it('paid, where it is charged at once', async () => {
     const { invoiceId } = await c.charged('succeeds');
@@ -72,8 +72,8 @@ describe('an invoice is announced once', () => {
   });
 
   it('to be paid, where there is nothing to charge, and again when it is paid', async () => {
-    const userId = await c.buyer();
-    const { invoiceId } = await c.made(userId);
+    const userId = await c.userWithCard();
+    const { invoiceId } = await c.billed(userId);
     expect(await documents(invoiceId)).toEqual([]);
     await c.drain();
     expect(await documents(invoiceId)).toEqual([expect.stringMatching(/ from Acme$/)]);
@@ -85,7 +85,7 @@ describe('an invoice is announced once', () => {
       expect.stringMatching(/ from Acme$/),
       expect.stringMatching(/ is paid$/),
     ]);
-    const { invoiceId: wire } = await c.s.made({ userId, finish: true });
+    const { invoiceId: wire } = await c.made({ userId, finish: true });
     expect(await documents(wire)).toEqual([expect.stringMatching(/ from Acme$/)]);
   });
 });

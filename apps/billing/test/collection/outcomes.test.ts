@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { invoiceStatus, paymentStatus } from '@recur/contracts';
-import { type CardShop, cardShop } from './cards.js';
+import { type CardShop, cardShop } from '../world/cards.js';
 
 let c: CardShop;
 beforeAll(async () => {
   c = await cardShop();
 });
-afterAll(() => c.s.t.close());
-beforeEach(() => c.s.t.emitted());
+afterAll(() => c.t.close());
+beforeEach(() => c.t.emitted());
 
 const hour = 3_600;
 const paid = { status: invoiceStatus.paid, payment: { status: paymentStatus.success } };
@@ -15,24 +15,24 @@ const open = { status: invoiceStatus.processing };
 
 describe('a finished invoice on a card gateway', () => {
   it('is charged without a call, and paid', async () => {
-    const userId = await c.buyer('succeeds');
-    const { invoiceId, paymentId, payment } = await c.made(userId);
+    const userId = await c.userWithCard('succeeds');
+    const { invoiceId, paymentId, payment } = await c.billed(userId);
     expect(payment).toMatchObject({ status: paymentStatus.created, autoCharge: true, automatic: 1 });
-    await c.s.t.emitted();
+    await c.t.emitted();
     await c.drain();
-    const invoice = await c.s.detail(invoiceId);
+    const invoice = await c.detail(invoiceId);
     expect(invoice).toMatchObject({ ...paid, paymentId });
     expect(invoice.payment?.gatewayPaymentId).toMatch(/^sbx_/);
     expect(await c.moneyOf(invoiceId)).toBe(1);
-    const events = (await c.s.t.emitted()).filter(({ data }) => JSON.stringify(data).includes(invoiceId));
+    const events = (await c.t.emitted()).filter(({ data }) => JSON.stringify(data).includes(invoiceId));
     expect(events.map(({ type }) => type)).toEqual(['payment.success', 'invoice.paid', 'operation.logged']);
     expect(events.at(-1)?.data).toMatchObject({ target: `Payment(${paymentId})`, content: 'Charge: succeeded' });
   });
 
   it('without a card waits for its user', async () => {
-    const { invoiceId } = await c.made(await c.buyer());
+    const { invoiceId } = await c.billed(await c.userWithCard());
     await c.pass(13 * hour);
-    expect(await c.s.detail(invoiceId)).toMatchObject({ ...open, payment: { status: paymentStatus.created } });
+    expect(await c.detail(invoiceId)).toMatchObject({ ...open, payment: { status: paymentStatus.created } });
     expect(await c.paymentsOf(invoiceId)).toMatchObject([{ attempt: 0 }]);
   });
 });
@@ -44,12 +44,12 @@ describe('a soft decline', () => {
       ...open,
       payment: { status: paymentStatus.failed, failureReason: 'insufficient_funds' },
     });
-    expect(await c.s.types()).toEqual(expect.arrayContaining(['payment.failure 2']));
+    expect(await c.types()).toEqual(expect.arrayContaining(['payment.failure 2']));
     await c.pass(12 * hour);
     expect((await c.paymentsOf(invoiceId)).map(({ status }) => status)).toEqual(['failed', 'failed']);
-    await c.pass(c.s.term);
-    expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.failed });
-    const links = await c.s.t.rows('select distinct link from payments where invoice_id = $1', [invoiceId]);
+    await c.pass(c.term);
+    expect(await c.detail(invoiceId)).toMatchObject({ status: invoiceStatus.failed });
+    const links = await c.t.rows('select distinct link from payments where invoice_id = $1', [invoiceId]);
     expect(links).toEqual([{ link: invoice.link }]);
     const all = await c.paymentsOf(invoiceId);
     // three days and twenty minutes: the last attempt at 72 h
@@ -65,13 +65,13 @@ describe('a soft decline', () => {
     const { userId, invoiceId } = await c.charged('declines_softly');
     await c.card(userId, 'succeeds');
     await c.drain();
-    expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+    expect(await c.detail(invoiceId)).toMatchObject(paid);
     expect(await c.paymentsOf(invoiceId)).toMatchObject([
       { status: 'failed', automatic: true },
       { status: 'success', automatic: false },
     ]);
     // a claim and its outcome are two changes, logged each by itself
-    const events = await c.s.t.emitted();
+    const events = await c.t.emitted();
     const logs = events.filter(({ type }) => type === 'operation.logged');
     expect(logs.map(({ data }) => data)).toContainEqual(
       expect.objectContaining({ target: `Invoice(${invoiceId})`, content: 'Open another payment' }),
@@ -83,13 +83,13 @@ describe('a soft decline', () => {
 });
 
 it('an invoice of a user without a card is charged once one is saved, in the same second too', async () => {
-  const userId = await c.buyer();
-  const { invoiceId } = await c.made(userId);
+  const userId = await c.userWithCard();
+  const { invoiceId } = await c.billed(userId);
   await c.drain();
   expect(await c.paymentsOf(invoiceId)).toMatchObject([{ status: 'created', attempt: 0 }]);
   await c.card(userId, 'succeeds');
   await c.drain();
-  expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+  expect(await c.detail(invoiceId)).toMatchObject(paid);
 });
 
 describe('a hard decline', () => {
@@ -121,12 +121,12 @@ describe('a card that needs action', () => {
   it('shows a link, and is paid once its user approves', async () => {
     const { invoiceId, reference, link } = await asked();
     expect(link).toContain(`/sandbox/${reference}`);
-    expect(await c.s.types()).toEqual(expect.arrayContaining(['payment.authorised.need 2']));
+    expect(await c.types()).toEqual(expect.arrayContaining(['payment.authorised.need 2']));
     await c.pass(13 * hour);
     expect(await c.paymentsOf(invoiceId)).toMatchObject([{ status: 'created', outcome: 'action', attempt: 1 }]);
     await c.sandbox.answer(c.account, reference, true);
     await c.drain();
-    expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+    expect(await c.detail(invoiceId)).toMatchObject(paid);
   });
 
   it('fails once its user declines, and is tried again as scheduled', async () => {
@@ -147,7 +147,7 @@ describe('an unknown outcome', () => {
       expect(invoice).toMatchObject({ ...open, payment: { status: paymentStatus.created } });
       expect(await c.paymentsOf(invoiceId)).toMatchObject([{ outcome: 'unknown', attempt: 1 }]);
       await c.pass(2 * hour);
-      expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+      expect(await c.detail(invoiceId)).toMatchObject(paid);
       expect(await c.paymentsOf(invoiceId)).toMatchObject([
         { status: 'success', outcome: '', attempt: scenario === 'times_out_after_charging' ? 1 : 2 },
       ]);
@@ -158,12 +158,12 @@ describe('an unknown outcome', () => {
   it('does not let the invoice expire before it is known', async () => {
     const { invoiceId } = await c.charged('calls_back_late');
     // the clock jumps past the deadline, and the gateway is silent until after it
-    await c.s.t.rows(`update sandbox_charges set tell_time = tell_time + $1`, [c.s.term + 2 * hour]);
-    await c.s.t.rows(`delete from due_work where kind = 'sandbox.callback'`);
-    await c.pass(c.s.term + 1_200);
-    expect(await c.s.detail(invoiceId)).toMatchObject(open);
+    await c.t.rows(`update sandbox_charges set tell_time = tell_time + $1`, [c.term + 2 * hour]);
+    await c.t.rows(`delete from due_work where kind = 'sandbox.callback'`);
+    await c.pass(c.term + 1_200);
+    expect(await c.detail(invoiceId)).toMatchObject(open);
     await c.pass(9 * hour);
-    expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+    expect(await c.detail(invoiceId)).toMatchObject(paid);
   });
 });
 
@@ -171,22 +171,22 @@ describe('callbacks', () => {
   it.each(['calls_back_twice', 'calls_back_out_of_order', 'calls_back_late'])('%s: pays once', async scenario => {
     const { invoiceId } = await c.charged(scenario);
     await c.pass(2 * hour);
-    expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+    expect(await c.detail(invoiceId)).toMatchObject(paid);
     expect(await c.moneyOf(invoiceId)).toBe(1);
-    expect((await c.s.types()).filter(type => type.startsWith('invoice.paid'))).toHaveLength(1);
-    expect(await c.s.t.rows('select 1 from payment_surpluses')).toEqual([]);
+    expect((await c.types()).filter(type => type.startsWith('invoice.paid'))).toHaveLength(1);
+    expect(await c.t.rows('select 1 from payment_surpluses')).toEqual([]);
   });
 
   it.each(['disputed_and_won', 'disputed_and_lost'])('%s', async scenario => {
     const { invoiceId } = await c.charged(scenario);
     await c.pass(25 * hour);
-    expect(await c.s.t.rows('select dispute from payments where invoice_id = $1', [invoiceId])).toEqual([
+    expect(await c.t.rows('select dispute from payments where invoice_id = $1', [invoiceId])).toEqual([
       { dispute: 'open' },
     ]);
     await c.pass(8 * 24 * hour);
     const dispute = scenario === 'disputed_and_won' ? 'won' : 'lost';
-    expect(await c.s.t.rows('select dispute from payments where invoice_id = $1', [invoiceId])).toEqual([{ dispute }]);
+    expect(await c.t.rows('select dispute from payments where invoice_id = $1', [invoiceId])).toEqual([{ dispute }]);
     const status = dispute === 'won' ? invoiceStatus.paid : invoiceStatus.reversed;
-    expect(await c.s.detail(invoiceId)).toMatchObject({ status });
+    expect(await c.detail(invoiceId)).toMatchObject({ status });
   });
 });

@@ -8,13 +8,12 @@ import {
   setNexus,
   setTaxExemption,
   setUsRates,
-  type User,
   UsVatConfig,
   userType,
 } from '@recur/contracts';
 import { setGatewayRules } from '../../src/tax/settings.js';
-import { type Shop, shop } from '../shop.js';
 import { FakeVies, unknown } from '../tax/fake-vies.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let vies: FakeVies;
 let s: Shop;
@@ -28,11 +27,6 @@ afterAll(async () => {
   await vies.close();
 });
 
-let users = 200;
-const buyer = (over: Partial<User>): number => {
-  s.knowUser(++users, over);
-  return users;
-};
 /** The invoice of a purchase; its seller is in Germany. */
 async function bought(userId: number, over: object = { planId: 5 }): Promise<Invoice> {
   const { invoiceId } = await s.t.done(newPayment, { userId, gatewayId: s.gateway.gatewayId, ...over });
@@ -41,7 +35,7 @@ async function bought(userId: number, over: object = { planId: 5 }): Promise<Inv
 
 describe('a purchase that states no rate', () => {
   it("has that of the buyer's country, with its reason, frozen with the parties", async () => {
-    const invoice = await bought(buyer({ countryCode: 'FI', firstName: 'Aino' }));
+    const invoice = await bought(s.newUser({ countryCode: 'FI', firstName: 'Aino' }));
     expect(invoice).toMatchObject({
       totalAmount: 12_550,
       taxAmount: 2550,
@@ -67,7 +61,7 @@ describe('a purchase that states no rate', () => {
   });
 
   it('follows exemption and gateway rule, in the order of the rules of tax', async () => {
-    const userId = buyer({ countryCode: 'FI' });
+    const userId = s.newUser({ countryCode: 'FI' });
     const rule = { gatewayNames: 'wire_transfer', validCountryCodes: 'FI', taxPercentage: 700, ignoreVatNumber: false };
     const rules = (set: (typeof rule)[]) =>
       s.t.db.write(s.t.callerOf(), async tx => {
@@ -87,7 +81,7 @@ describe('a purchase that states no rate', () => {
   });
 
   it('is checked against the total that the client states, tax included', async () => {
-    const userId = buyer({ countryCode: 'FI' });
+    const userId = s.newUser({ countryCode: 'FI' });
     const order = { userId, gatewayId: s.gateway.gatewayId, planId: 5, totalAmount: 10_000 };
     expect(await s.t.call(newPayment, order)).toMatchObject({
       issues: [{ path: '/totalAmount', message: 'is 10000, and comes to 12550' }],
@@ -98,7 +92,7 @@ describe('a purchase that states no rate', () => {
 
 describe('a purchase that states a rate, or an amount alone', () => {
   it.each([700, 0])('has the stated rate, %i; an amount of an item is whole', async taxPercentage => {
-    const userId = buyer({ countryCode: 'FI' });
+    const userId = s.newUser({ countryCode: 'FI' });
     const items = [{ amount: 0, unitAmountExcludingTax: 1000, taxPercentage }];
     const invoice = await bought(userId, { items, currency: 'EUR' });
     expect(invoice).toMatchObject({ taxAmount: taxPercentage / 10, taxes: [{ source: 'request' }] });
@@ -109,12 +103,12 @@ describe('a purchase that states a rate, or an amount alone', () => {
   });
 
   it('states the whole amount: nothing is added to it', async () => {
-    const invoice = await bought(buyer({ countryCode: 'FI' }), { totalAmount: 5000, currency: 'EUR' });
+    const invoice = await bought(s.newUser({ countryCode: 'FI' }), { totalAmount: 5000, currency: 'EUR' });
     expect(invoice).toMatchObject({ totalAmount: 5000, taxAmount: 0, taxes: [{ category: 'O', source: 'request' }] });
   });
 
   it('for credit is not taxed: what the credit buys is', async () => {
-    const userId = buyer({ countryCode: 'FI' });
+    const userId = s.newUser({ countryCode: 'FI' });
     const order = { userId, currency: 'EUR', rechargeAmount: 5000, gatewayId: s.gateway.gatewayId };
     const { invoice } = await s.t.done(newCreditRecharge, order);
     expect(invoice).toMatchObject({
@@ -128,7 +122,7 @@ describe('a purchase that states a rate, or an amount alone', () => {
 describe('reverse charge on a number that VIES has not confirmed', () => {
   it('is checked again daily; an invalid one is announced, and the document stays', async () => {
     const vat = { type: userType.business, countryCode: 'GR', vATNumber: 'EL 094 259 216' };
-    const invoice = await bought(buyer(vat));
+    const invoice = await bought(s.newUser(vat));
     expect(invoice).toMatchObject({
       taxAmount: 0,
       totalAmount: 10_000,
@@ -143,7 +137,7 @@ describe('reverse charge on a number that VIES has not confirmed', () => {
     expect(vies.asked).toMatchObject([{ countryCode: 'EL', vatNumber: '094259216' }]);
     expect((await s.t.emitted()).map(({ type }) => type)).toContain('vat.number.invalid');
     expect(await s.detail(invoice.invoiceId)).toMatchObject({ taxes: invoice.taxes, taxAmount: 0 });
-    expect(await bought(buyer(vat))).toMatchObject({ taxAmount: 2400, taxes: [{ source: 'country' }] });
+    expect(await bought(s.newUser(vat))).toMatchObject({ taxAmount: 2400, taxes: [{ source: 'country' }] });
   });
 });
 
@@ -159,20 +153,24 @@ describe('US sales tax', () => {
       ],
     });
     await s.t.done(setNexus, { nexusAddresses: [{ countryCode: 'US', state: 'TX' }] });
-    expect(await bought(buyer(newYork))).toMatchObject({ taxAmount: 0, taxes: [{ reason: 'No nexus in US-NY' }] });
-    expect(await bought(buyer({ countryCode: 'US', state: 'Texas' }))).toMatchObject({ taxAmount: 625 });
+    expect(await bought(s.newUser(newYork))).toMatchObject({ taxAmount: 0, taxes: [{ reason: 'No nexus in US-NY' }] });
+    expect(await bought(s.newUser({ countryCode: 'US', state: 'Texas' }))).toMatchObject({ taxAmount: 625 });
     const nexusAddresses = [{ ...emptyOf(Address), countryCode: 'US', state: 'NY' }];
     s.knowPlan(6, { amount: 100_000, productId: 9 });
     s.knowProduct(9, { usVATConfig: { ...config, nexusAddresses } });
-    expect(await bought(buyer(newYork), { planId: 6 })).toMatchObject({ taxAmount: 8875, totalAmount: 108_875 });
+    expect(await bought(s.newUser(newYork), { planId: 6 })).toMatchObject({ taxAmount: 8875, totalAmount: 108_875 });
     s.knowPlan(7, { amount: 100_000, productId: 9, usVATConfig: { ...config, nexusAddresses: [] } });
-    expect(await bought(buyer(newYork), { planId: 7 })).toMatchObject({ taxes: [{ reason: 'No nexus in US-NY' }] });
+    expect(await bought(s.newUser(newYork), { planId: 7 })).toMatchObject({ taxes: [{ reason: 'No nexus in US-NY' }] });
   });
 
   it('is refused for a plan whose product catalog does not know', async () => {
     s.knowPlan(8, { productId: 404 });
     const order = { gatewayId: s.gateway.gatewayId, planId: 8 };
-    expect(await s.t.call(newPayment, { ...order, userId: buyer(newYork) })).toMatchObject({ slug: 'plan_not_found' });
-    expect(await s.t.call(newPayment, { ...order, userId: buyer({ countryCode: 'FI' }) })).toMatchObject({ ok: true });
+    expect(await s.t.call(newPayment, { ...order, userId: s.newUser(newYork) })).toMatchObject({
+      slug: 'plan_not_found',
+    });
+    expect(await s.t.call(newPayment, { ...order, userId: s.newUser({ countryCode: 'FI' }) })).toMatchObject({
+      ok: true,
+    });
   });
 });

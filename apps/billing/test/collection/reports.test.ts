@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => c.close());
 beforeEach(async () => {
   c.says.clear();
-  await c.s.t.emitted();
+  await c.t.emitted();
 });
 
 const intent = (paymentId: string, over: object = {}) => ({
@@ -43,7 +43,7 @@ const open = { status: invoiceStatus.processing, payment: { status: paymentStatu
 
 /** The mismatches that were told since the last look: those that webhooks deliver, and the log's entries of them. */
 async function told() {
-  const events = await c.s.t.emitted();
+  const events = await c.t.emitted();
   const mismatches = events.filter(({ type }) => type === 'payment.report.mismatch');
   const logged = events
     .filter(({ type }) => type === 'operation.logged')
@@ -53,13 +53,13 @@ async function told() {
   return mismatches.map(({ data }) => data as PaymentReportMismatch);
 }
 const main = async (userId: number) =>
-  (await c.s.t.rows(`select balance from credit_accounts where user_id = $1 and type = 'main'`, [userId]))[0]?.balance;
+  (await c.t.rows(`select balance from credit_accounts where user_id = $1 and type = 'main'`, [userId]))[0]?.balance;
 
 describe('money that is none of the payment', () => {
   it('1 JPY pays no invoice of 5.00 USD, however rightly it is signed: a person is told once', async () => {
     const { invoiceId, paymentId, userId } = await c.charged();
     expect(await succeeded(paymentId, { amount: 1, amount_received: 1, currency: 'jpy' })).toBe(true);
-    expect(await c.s.detail(invoiceId)).toMatchObject(open);
+    expect(await c.detail(invoiceId)).toMatchObject(open);
     expect(await told()).toEqual([
       {
         merchantId: 15,
@@ -76,7 +76,7 @@ describe('money that is none of the payment', () => {
         expectedGatewayId: c.gatewayId,
         expectedAmount: 500,
         expectedCurrency: 'USD',
-        updateTime: c.s.clock.now(),
+        updateTime: c.clock.now(),
       },
     ]);
     // the same, as another event and as the same one
@@ -87,35 +87,35 @@ describe('money that is none of the payment', () => {
     }
     expect(await told()).toMatchObject([{ amount: 2, currency: 'JPY' }]);
     expect(await succeeded(paymentId)).toBe(true);
-    expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+    expect(await c.detail(invoiceId)).toMatchObject(paid);
     expect(await told()).toEqual([]);
   });
 
   it('a report of Stripe pays no wire transfer, nor a payment of another gateway', async () => {
-    const wire = await c.s.made({ gatewayId: c.s.gateway.gatewayId, finish: true });
-    const card = await c.s.made({ gatewayId: c.other, finish: true });
+    const wire = await c.made({ gatewayId: c.gateway.gatewayId, finish: true });
+    const card = await c.made({ gatewayId: c.other, finish: true });
     for (const { paymentId, invoiceId, totalAmount } of [wire, card]) {
       const money = { amount: totalAmount, amount_received: totalAmount, currency: 'eur' };
       for (const attempt of [0, 1, 2]) {
         expect(await succeeded(paymentId, { ...money, metadata: { recur_key: `${paymentId}-${attempt}` } })).toBe(true);
       }
-      expect(await c.s.detail(invoiceId)).toMatchObject(open);
+      expect(await c.detail(invoiceId)).toMatchObject(open);
       expect(await told()).toMatchObject([{ paymentId, reason: 'gateway', gatewayId: c.gatewayId }]);
     }
   });
 
   it('nor fails them, and nothing is received where nothing was sent or nothing came', async () => {
-    const wire = await c.s.made({ gatewayId: c.s.gateway.gatewayId, finish: true });
+    const wire = await c.made({ gatewayId: c.gateway.gatewayId, finish: true });
     const failed = { status: 'canceled', metadata: { recur_key: `${wire.paymentId}-0` } };
     expect(await c.event('payment_intent.canceled', intent(wire.paymentId, failed))).toBe(true);
-    expect(await c.s.detail(wire.invoiceId)).toMatchObject(open);
+    expect(await c.detail(wire.invoiceId)).toMatchObject(open);
     expect(await told()).toEqual([]);
     const { paymentId, invoiceId } = await c.charged();
     await succeeded(paymentId, { metadata: { recur_key: `${paymentId}-2` } });
     await succeeded(paymentId, { amount_received: 0 });
     await succeeded(paymentId, { amount_received: -500 });
     expect((await told()).map(({ reason }) => reason)).toEqual(['sending', 'amount', 'amount']);
-    expect(await c.s.detail(invoiceId)).toMatchObject(open);
+    expect(await c.detail(invoiceId)).toMatchObject(open);
   });
 
   it('beside a success becomes no main credit', async () => {
@@ -125,7 +125,7 @@ describe('money that is none of the payment', () => {
     // the charge that it succeeded with, told again
     await succeeded(paymentId, { currency: 'jpy' });
     expect(await told()).toMatchObject([{ reference: 'pi_jpy', reason: 'currency' }]);
-    expect(await c.s.detail(invoiceId)).toMatchObject({ ...paid, surplusAmount: 0 });
+    expect(await c.detail(invoiceId)).toMatchObject({ ...paid, surplusAmount: 0 });
     expect(await main(userId)).toBeUndefined();
   });
 
@@ -137,14 +137,14 @@ describe('money that is none of the payment', () => {
     const asked = await c.charged();
     c.says.set('status', yen);
     for (let hours = 0; hours < 72; hours++) {
-      c.s.clock.advance(3_600);
+      c.clock.advance(3_600);
       await c.drain();
       if (hours > 40) continue;
-      for (const { invoiceId } of [answered, asked]) expect(await c.s.detail(invoiceId)).toMatchObject(open);
+      for (const { invoiceId } of [answered, asked]) expect(await c.detail(invoiceId)).toMatchObject(open);
     }
     // a card that is saved later is not charged for it either
     for (const { userId } of [answered, asked]) {
-      await c.s.t.done(newPaymentMethod, {
+      await c.t.done(newPaymentMethod, {
         gatewayId: c.gatewayId,
         userId,
         data: { paymentMethodId: `pm_new_${userId}` },
@@ -155,7 +155,7 @@ describe('money that is none of the payment', () => {
     // payments of the tests before are asked for too
     expect((await told()).map(({ paymentId }) => paymentId).filter(id => ids.includes(id))).toEqual(ids);
     for (const { invoiceId } of [answered, asked]) {
-      const rows = await c.s.t.rows('select attempt, outcome from payments where invoice_id = $1', [invoiceId]);
+      const rows = await c.t.rows('select attempt, outcome from payments where invoice_id = $1', [invoiceId]);
       expect(rows).toEqual([{ attempt: 1, outcome: '' }]);
     }
   });
@@ -168,11 +168,11 @@ describe('money of the payment, in its currency', () => {
       const { paymentId, invoiceId } = await c.charged();
       const amount_received = 500 - less;
       await succeeded(paymentId, { amount_received });
-      const { invoice, creditNotes } = await c.s.t.done(invoiceDetail, { invoiceId });
+      const { invoice, creditNotes } = await c.t.done(invoiceDetail, { invoiceId });
       expect(invoice).toMatchObject({ ...paid, payment: { paymentAmount: amount_received } });
       const taxAmount = 0 - Math.round(less / 5);
       expect(creditNotes).toMatchObject([{ invoiceName: 'Bank charges', totalAmount: -less, taxAmount }]);
-      const refund = (refundAmount: number) => c.s.t.call(refundInvoice, { invoiceId, refundAmount, reason: '' });
+      const refund = (refundAmount: number) => c.t.call(refundInvoice, { invoiceId, refundAmount, reason: '' });
       expect(await refund(amount_received + 1)).toMatchObject({ slug: 'invalid_parameters' });
       expect(await refund(amount_received)).toMatchObject({ ok: true });
       expect(await told()).toEqual([]);
@@ -183,7 +183,7 @@ describe('money of the payment, in its currency', () => {
     const { paymentId, invoiceId, userId } = await c.charged();
     await succeeded(paymentId, { amount_received: 620 });
     await succeeded(paymentId, { amount_received: 620 });
-    expect(await c.s.detail(invoiceId)).toMatchObject({ ...paid, surplusAmount: 120, payment: { paymentAmount: 500 } });
+    expect(await c.detail(invoiceId)).toMatchObject({ ...paid, surplusAmount: 120, payment: { paymentAmount: 500 } });
     expect(await main(userId)).toBe('120');
   });
 
@@ -191,14 +191,14 @@ describe('money of the payment, in its currency', () => {
     const { paymentId, invoiceId, userId } = await c.charged();
     await succeeded(paymentId);
     await succeeded(paymentId, { id: 'pi_more', amount_received: 77 });
-    expect(await c.s.detail(invoiceId)).toMatchObject({ ...paid, surplusAmount: 77 });
+    expect(await c.detail(invoiceId)).toMatchObject({ ...paid, surplusAmount: 77 });
     expect(await main(userId)).toBe('77');
   });
 
   it('is paid out of a capture as the gateway says it', async () => {
     c.says.set('charge', { status: 'requires_capture', amount_capturable: 500, currency: 'usd' });
     const { invoiceId, userId } = await c.charged({ finish: false });
-    const { paymentId } = await c.s.t.done(newPayment, {
+    const { paymentId } = await c.t.done(newPayment, {
       gatewayId: c.gatewayId,
       userId,
       totalAmount: 500,
@@ -209,9 +209,9 @@ describe('money of the payment, in its currency', () => {
     expect(invoiceId).not.toBe('');
     await c.drain();
     c.says.set('capture', { status: 'succeeded', amount_received: 450, currency: 'usd' });
-    await c.s.t.done(capturePayment, { paymentId, externalCaptureId: 'c-1' });
+    await c.t.done(capturePayment, { paymentId, externalCaptureId: 'c-1' });
     await c.drain();
-    expect(await c.s.payment(paymentId)).toMatchObject({ status: paymentStatus.success, paymentAmount: 450 });
+    expect(await c.payment(paymentId)).toMatchObject({ status: paymentStatus.success, paymentAmount: 450 });
   });
 });
 
@@ -219,7 +219,7 @@ describe('a reported refund', () => {
   const refunded = async () => {
     const { paymentId, invoiceId } = await c.charged();
     await succeeded(paymentId);
-    const { refundId } = (await c.s.t.done(refundInvoice, { invoiceId, refundAmount: 200, reason: '' })).refund;
+    const { refundId } = (await c.t.done(refundInvoice, { invoiceId, refundAmount: 200, reason: '' })).refund;
     await c.drain();
     await told();
     return { refundId, paymentId };
@@ -234,8 +234,7 @@ describe('a reported refund', () => {
       metadata: { recur_key: refundId },
       ...over,
     });
-  const statusOf = async (refundId: string) =>
-    (await c.s.t.done(refundDetails, { refundId })).refundDetail.refund.status;
+  const statusOf = async (refundId: string) => (await c.t.done(refundDetails, { refundId })).refundDetail.refund.status;
 
   it('of another amount or currency is none of ours; of its own it has succeeded', async () => {
     const { refundId, paymentId } = await refunded();
@@ -270,8 +269,8 @@ describe('a reported refund', () => {
       outcome: { is: 'declined', kind: 'hard', reason: 'no', reference: 'sbr_1' },
     };
     for (const reported of [fact, declined]) {
-      await c.s.t.db.write(c.s.t.callerOf(), async tx => {
-        await c.s.t.app.get(GatewayEvents).apply(tx, c.other, [reported], c.newId(), 1);
+      await c.t.db.write(c.t.callerOf(), async tx => {
+        await c.t.app.get(GatewayEvents).apply(tx, c.other, [reported], c.newId(), 1);
         return {};
       });
     }
@@ -297,9 +296,9 @@ it('a chargeback in another currency than the payment is none of it', async () =
     { about: 'dispute', reason: 'currency', currency: 'JPY', expectedAmount: 500 },
     { about: 'dispute', reason: 'amount', amount: 0 },
   ]);
-  expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+  expect(await c.detail(invoiceId)).toMatchObject(paid);
   await lost({});
-  expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.reversed });
+  expect(await c.detail(invoiceId)).toMatchObject({ status: invoiceStatus.reversed });
 });
 
 it('a chargeback in another currency holds refunds up until it is decided, and a person is told', async () => {
@@ -313,11 +312,11 @@ it('a chargeback in another currency holds refunds up until it is decided, and a
       amount: 71_000,
       currency: 'jpy',
     });
-  const refund = () => c.s.t.call(refundInvoice, { invoiceId, refundAmount: 500, reason: '' });
+  const refund = () => c.t.call(refundInvoice, { invoiceId, refundAmount: 500, reason: '' });
   expect(await dispute('created', 'needs_response')).toBe(true);
   expect(await refund()).toMatchObject({ slug: 'payment_disputed' });
   // the log says that refunds are held up
-  const events = await c.s.t.emitted();
+  const events = await c.t.emitted();
   expect(events.filter(({ type }) => type === 'payment.report.mismatch')).toMatchObject([
     { data: { about: 'dispute', reason: 'currency', currency: 'JPY' } },
   ]);
@@ -347,7 +346,7 @@ it('what is paid, in any order of reports, is what the gateway says it received 
       counted.add(reference);
       received += amount;
     }
-    const { payment, surplusAmount, status } = await c.s.detail(invoiceId);
+    const { payment, surplusAmount, status } = await c.detail(invoiceId);
     expect((payment?.paymentAmount ?? 0) + surplusAmount).toBe(received);
     expect(Number((await main(userId)) ?? 0)).toBe(surplusAmount);
     expect(status).toBe(received > 0 ? invoiceStatus.paid : invoiceStatus.processing);

@@ -1,7 +1,7 @@
 import { gatewayCallback, newPaymentMethod, setupGateway, setupGatewayWebhook } from '@recur/contracts';
 import { http } from '@recur/platform/testing';
 import Stripe from 'stripe';
-import { shop } from '../shop.js';
+import { shop } from '../world/shop.js';
 
 const secret = 'whsec_1';
 const method = { object: 'payment_method', type: 'card', card: { brand: 'visa', last4: '4242' } };
@@ -40,25 +40,22 @@ export async function stripeShop() {
     await s.t.done(setupGateway, { gatewayName: 'stripe', gatewayKey: 'pk_1', gatewaySecret: 'sk_1' })
   ).gateway;
   await s.t.done(setupGatewayWebhook, { gatewayId, webhookSecret: secret });
-  const other = (await s.t.done(setupGateway, { gatewayName: 'sandbox' })).gateway.gatewayId;
-  let users = 100;
+  const other = (await s.sandbox()).gatewayId;
   let events = 0;
   return {
-    s,
+    ...s,
     gatewayId,
     other,
     says,
-    drain: () => s.t.work.drain(),
     newId: () => `evt_${++events}`,
     /** An open invoice of 5.00 USD, 1.00 of it tax, whose charge was sent and is not decided. */
     async charged(over: object = {}) {
-      const userId = ++users;
-      s.knowUser(userId);
+      const userId = s.newUser();
       await s.t.done(newPaymentMethod, { gatewayId, userId, data: { paymentMethodId: `pm_${userId}` } });
       const lines = [{ name: 'Seat', quantity: 1, unitAmountExcludingTax: 400 }];
       const order = { userId, gatewayId, currency: 'USD', taxPercentage: 2500, lines, finish: true };
       const { invoiceId, paymentId } = await s.made({ ...order, ...over });
-      await s.t.work.drain();
+      await s.drain();
       return { userId, invoiceId, paymentId };
     },
     /** Delivers an event of Stripe, rightly signed. True for an answer of 2xx. */

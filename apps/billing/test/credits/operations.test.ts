@@ -10,7 +10,7 @@ import {
   listCreditTransactions,
   newCreditConfig,
 } from '@recur/contracts';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {

@@ -15,7 +15,7 @@ import {
   refundInvoice,
 } from '@recur/contracts';
 import { rechargeFailed, rechargePaid } from '../../src/credits/recharges.js';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {

@@ -6,6 +6,7 @@ import * as credits from '../../src/credits/spending.js';
 import { promoOn } from '../../src/pricing/credit.js';
 import { settle } from '../../src/pricing/settle.js';
 import { billing } from '../../src/service.js';
+import { within } from '../world/shop.js';
 
 let t: TestService;
 beforeAll(async () => {
@@ -13,16 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-/** Runs verbs in one transaction, as a command does. Amounts are no JSON, so the command's answer is empty. */
-async function inTx<T>(run: (tx: Tx) => Promise<T>): Promise<T> {
-  const results: T[] = [];
-  await t.db.write(t.callerOf(), async tx => {
-    results.push(await run(tx));
-    tx.log('Test()', 'Try');
-    return {};
-  });
-  return results.at(-1) as T;
-}
+const inTx = <T>(run: (tx: Tx) => Promise<T>) => within(t, run);
 
 let users = 100;
 /** A user with promo credits and main credit. */
@@ -58,7 +50,7 @@ const chain = (userId: number) =>
   );
 
 describe('promo credit', () => {
-  it('base 5050, rate 100: 50 credits, 5000', async () => {
+  it('takes 50 credits at the rate 100 for 5000 of 5050', async () => {
     const { userId, currency } = await buyer(80n, 0n);
     await t.emitted();
     const spent = await inTx(async tx => ({
@@ -89,7 +81,7 @@ describe('promo credit', () => {
     });
   });
 
-  it('rate 1000: 5 credits, 5000; a return is at the rate of the spending', async () => {
+  it('takes 5 credits at the rate 1000 for 5000; a return is at the rate of the spending', async () => {
     await config('promo', 'USD', { exchange_rate: 1000 });
     const { userId, currency } = await buyer(80n, 0n, 'USD');
     const { taken } = await inTx(async tx => ({
@@ -142,7 +134,7 @@ describe('promo credit', () => {
 });
 
 describe('main credit', () => {
-  it('total 4800, balance 3600: 3600 are taken, and come back', async () => {
+  it('takes a balance of 3600 for a total of 4800, and gives it back', async () => {
     const { userId, currency } = await buyer(0n, 3600n);
     const spend = () =>
       inTx(async tx => ({

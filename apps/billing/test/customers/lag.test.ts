@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createSubscription, invoiceDetail, previewSubscription } from '@recur/contracts';
-import { type World, world } from '../subscriptions/world.js';
+import { type World, world } from '../world/subscriptions.js';
 
 let w: World;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { emptyOf, newInvoice, newPayment, Plan, planStatus } from '@recur/contracts';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 /** The plan as catalog has it, and the number of questions that catalog got. */

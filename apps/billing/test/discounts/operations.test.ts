@@ -20,7 +20,7 @@ import {
 } from '@recur/contracts';
 import * as discounts from '../../src/discounts/redemption.js';
 import type { Application } from '../../src/discounts/uses.js';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 let day: number;

@@ -18,6 +18,7 @@ import type { Application } from '../../src/discounts/uses.js';
 import { priceLines } from '../../src/pricing/price.js';
 import { billing } from '../../src/service.js';
 import { line } from '../pricing/samples.js';
+import { within } from '../world/shop.js';
 
 const clock = new MovableClock();
 let t: TestService;
@@ -26,16 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-/** Runs verbs in one transaction, as a command does. */
-async function inTx<T>(run: (tx: Tx) => Promise<T>): Promise<T> {
-  const results: T[] = [];
-  await t.db.write(t.callerOf(), async tx => {
-    results.push(await run(tx));
-    tx.log('Test()', 'Try');
-    return {};
-  });
-  return results.at(-1) as T;
-}
+const inTx = <T>(run: (tx: Tx) => Promise<T>) => within(t, run);
 const inReader = async <T>(run: (reader: Parameters<typeof discounts.check>[0]) => Promise<T>): Promise<T> => {
   const results: T[] = [];
   await t.db.read(t.callerOf(), async reader => {
@@ -127,7 +119,7 @@ describe('reserve', () => {
     }
   });
 
-  it('64 at once on a quantity of 10: exactly 10', async () => {
+  it('is taken exactly 10 times by 64 at once where there are 10', async () => {
     const id = await code('TEN', { quantity: 10 });
     const reasons = await Promise.all(
       Array.from({ length: 64 }, (_, at) => reason(reserve('TEN', { userId: at + 1 }))),
@@ -139,7 +131,7 @@ describe('reserve', () => {
     expect(row).toEqual({ uses: 10 });
   });
 
-  it('64 at once by one user with a limit of 3: exactly 3, and 3 by another', async () => {
+  it('is taken exactly 3 times by 64 calls of one user at once where each has 3, and 3 times by another', async () => {
     await code('THREE', { userLimit: 3 });
     const attempts = Array.from({ length: 64 }, (_, at) => reason(reserve('THREE', { userId: 1 + (at % 2) })));
     const reasons = await Promise.all(attempts);

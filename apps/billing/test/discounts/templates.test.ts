@@ -27,7 +27,7 @@ import {
   previewSubscription,
   subscriptionStatus,
 } from '@recur/contracts';
-import { type World, world } from '../subscriptions/world.js';
+import { type World, world } from '../world/subscriptions.js';
 
 let w: World;
 beforeAll(async () => {

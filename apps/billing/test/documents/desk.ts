@@ -4,7 +4,7 @@ import type { DocumentContent } from '../../src/documents/content.js';
 import { renderPdf } from '../../src/documents/pdf/render.js';
 import { DocumentRenderer } from '../../src/documents/renderer.js';
 import { billing } from '../../src/service.js';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 const rendering = { render: (_: number, content: DocumentContent) => renderPdf(content) };
 

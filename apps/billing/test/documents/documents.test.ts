@@ -10,7 +10,7 @@ import {
   setupWireTransfer,
 } from '@recur/contracts';
 import { systemClock } from '@recur/platform';
-import type { Shop } from '../shop.js';
+import type { Shop } from '../world/shop.js';
 import { fetched, linked, shopWithDocuments } from './desk.js';
 import { pagesOf } from './pdf-text.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { http, type Listening } from '@recur/platform/testing';
-import type { Shop } from '../shop.js';
+import type { Shop } from '../world/shop.js';
 import { fetched, linked, shopWithDocuments } from './desk.js';
 import { imagesIn, pagesOf } from './pdf-text.js';
 import { picture } from './samples.js';

@@ -14,7 +14,7 @@ import {
 import { simpleParser } from 'mailparser';
 import { DocumentRenderer } from '../../src/documents/renderer.js';
 import { changeInvoiceSettings } from '../../src/invoices/settings.js';
-import type { Shop } from '../shop.js';
+import type { Shop } from '../world/shop.js';
 import { shopWithDocuments } from './desk.js';
 import { Mailbox } from './mailbox.js';
 import { pagesOf } from './pdf-text.js';

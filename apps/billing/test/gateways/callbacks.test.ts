@@ -3,7 +3,7 @@ import { gatewayCallback, invoiceStatus, setupGateway, setupGatewayWebhook } fro
 import { LOG, type Log } from '@recur/platform';
 import { http, type Listening } from '@recur/platform/testing';
 import Stripe from 'stripe';
-import { shop } from '../shop.js';
+import { shop } from '../world/shop.js';
 
 /** Rightly signed callbacks of Stripe as billing takes them, whatever is in them. */
 let s: Awaited<ReturnType<typeof shop>>;

@@ -1,18 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  deletePaymentMethod,
-  getPaymentMethod,
-  listPaymentMethods,
-  newPaymentMethod,
-  setupGateway,
-} from '@recur/contracts';
-import { type Shop, shop } from '../shop.js';
+import { deletePaymentMethod, getPaymentMethod, listPaymentMethods, newPaymentMethod } from '@recur/contracts';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 let gatewayId: number;
 beforeAll(async () => {
   s = await shop();
-  gatewayId = (await s.t.done(setupGateway, { gatewayName: 'sandbox' })).gateway.gatewayId;
+  gatewayId = (await s.sandbox()).gatewayId;
 });
 afterAll(() => s.t.close());
 

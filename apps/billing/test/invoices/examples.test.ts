@@ -23,16 +23,16 @@ import {
   UsVatConfig,
 } from '@recur/contracts';
 import { rate, reverseCharge } from '../pricing/samples.js';
-import { type Shop, shop } from '../shop.js';
-import { counter, credit, item } from './counter.js';
+import { type Shop, shop } from '../world/shop.js';
+import { credit, issuing, item } from './issuer.js';
 
 // The worked examples of composed documents, on the database, to the unit.
 
 let s: Shop;
-let c: ReturnType<typeof counter>;
+let c: ReturnType<typeof issuing>;
 beforeAll(async () => {
   s = await shop();
-  c = counter(s);
+  c = issuing(s);
 });
 afterAll(() => s.t.close());
 
@@ -73,7 +73,7 @@ describe('T: tax', () => {
     expect(totals.at(-1)).toEqual({ text: 'Total', amount: 18_400 });
   });
 
-  it('net 100000 at 8.875 %: 8875; net 765000 at 8.425 %: 64451; by the usVATConfig of the product', async () => {
+  it('a sale in the US is taxed by the state where its product has a nexus: 8875 on 100000 in NY, 64451 on 765000 in TX', async () => {
     const state = (code: string) => ({ countryCode: 'US', state: code, zip: '' });
     await s.t.done(setUsRates, {
       rates: [
@@ -103,7 +103,7 @@ describe('reductions', () => {
   it('the discount first, then promo credit, then tax, then main credit', async () => {
     const userId = await austrian();
     await promo(20, userId);
-    await c.giveMain(userId, 1000n);
+    await s.giveMain(userId, 1000n);
     const discount = { is: 'terms', code: '', terms: { kind: 'percentage', percentage: 5000 } } as const;
     const bill = { discount, promo: { apply: true, cap: 0 } };
     const previewed = await c.preview(userId, [item(10_000n)], bill);
@@ -121,7 +121,7 @@ describe('reductions', () => {
     expect(previewed).toMatchObject(amounts);
   });
 
-  it('base 5050, rate 100: 50 credits, 5000; rate 1000: 5 credits, 5000; JPY, rate 30, base 10: 9 for 30, with 3 nothing', async () => {
+  it('promo credits are spent whole: 50 or 5 of them pay 5000 of 5050, as the rate is; 30 pay 9 JPY, and 3 pay nothing', async () => {
     await s.t.done(newCreditConfig, { type: creditAccountType.promo, currency: 'USD', exchangeRate: 1000 });
     await s.t.done(newCreditConfig, { type: creditAccountType.promo, currency: 'JPY', exchangeRate: 30 });
     const taken = async (currency: string, amount: number, base: bigint) => {
@@ -129,7 +129,7 @@ describe('reductions', () => {
       await promo(amount, userId, currency);
       const invoice = await c.make(userId, [item(base)], { currency, promo: { apply: true, cap: 0 } });
       const spent = invoice.promoCreditPayout?.creditAmount ?? 0;
-      return [invoice.promoCreditDiscountAmount, spent, await c.balance(userId, 'promo', currency)];
+      return [invoice.promoCreditDiscountAmount, spent, await s.balance(userId, 'promo', currency)];
     };
     expect(await taken('CHF', 500, 5050n)).toEqual([5000, 50, 450]);
     expect(await taken('USD', 9, 5050n)).toEqual([5000, 5, 4]);
@@ -205,7 +205,7 @@ describe('the use of a code', () => {
     expect(await uses()).toBe(0);
     await submit('ONCE', userId);
     s.clock.advance(s.term);
-    await s.expiries.sweep();
+    await s.drain();
     expect(await uses()).toBe(0);
     await s.moves.receive((await submit('ONCE', userId)).invoiceId);
     expect(await uses()).toBe(1);
@@ -223,7 +223,7 @@ describe('the use of a code', () => {
 });
 
 describe('a negative total is a credit note', () => {
-  it('plan 10000 + 20 %; to 4000 at half: −5000 + 2000, tax −600: credit note 3600; the next 4800 is charged 1200', async () => {
+  it('a downgrade from 10000 to 4000 at half of the month is a credit note of 3600 with its tax; of the next 4800, 1200 are charged', async () => {
     const userId = await austrian();
     const first = await c.paid(userId, [item(10_000n)]);
     expect(first).toMatchObject({ totalAmount: 12_000, taxAmount: 2000 });
@@ -239,7 +239,7 @@ describe('a negative total is a credit note', () => {
       taxes: [{ category: 'S', ratePpm: 200_000, net: -3000, tax: -600 }],
       lines: [{ sourceLineId: `${first.invoiceId}_1`, amount: -6000 }, { amount: 2400 }],
     });
-    expect(await c.balance(userId, 'main')).toBe(3600);
+    expect(await s.balance(userId, 'main')).toBe(3600);
     const { creditNotes } = await s.t.done(invoiceDetail, { invoiceId: first.invoiceId });
     expect(creditNotes.map(({ number }) => number)).toEqual([note.number]);
     const { totals } = await s.t.done(explainInvoice, { invoiceId: note.invoiceId });
@@ -248,7 +248,7 @@ describe('a negative total is a credit note', () => {
     expect(next).toMatchObject({ totalAmount: 4800, partialCreditPaidAmount: 3600, amountDue: 1200 });
   });
 
-  it('net 10000 + 2000, 40 % left, usage 1250: −2750, tax −550: credit note 3300', async () => {
+  it('a cancellation with 40 % left of 10000 and usage of 1250 is a credit note of 2750 and its tax of 550', async () => {
     const userId = await austrian();
     const first = await c.paid(userId, [item(10_000n)]);
     const usage = item(1250n, { key: 'usage:1', kind: 'metered' });
@@ -302,7 +302,7 @@ describe('a negative total that is to be refunded', () => {
       { invoiceId: newer.invoiceId, refundAmount: 600, status: refundStatus.created },
       { invoiceId: older.invoiceId, refundAmount: 800, status: refundStatus.created },
     ]);
-    expect(await c.balance(userId, 'main')).toBe(0);
+    expect(await s.balance(userId, 'main')).toBe(0);
     expect(await refunded(older.invoiceId, 201)).toMatchObject({ slug: 'invalid_parameters' });
     await s.t.done(markRefundSuccess, { invoiceId: newer.invoiceId });
     expect(await s.payment(newer.paymentId)).toMatchObject({ refundAmount: 600 });
@@ -311,17 +311,17 @@ describe('a negative total that is to be refunded', () => {
   it('goes to the main account where it was not made, or exceeds what was paid', async () => {
     const { userId, refunds } = await given();
     await s.t.done(cancelRefund, { refundId: refunds[1]?.refundId });
-    expect(await c.balance(userId, 'main')).toBe(800);
+    expect(await s.balance(userId, 'main')).toBe(800);
     const other = await c.buyer();
-    await c.giveMain(other, 700n);
+    await s.giveMain(other, 700n);
     const first = await c.paid(other, [item(1000n)]);
     expect(first).toMatchObject({ partialCreditPaidAmount: 700 });
     await c.make(other, [credit(first, 900n, none)], {}, { refund: true });
-    expect(await c.balance(other, 'main')).toBe(600);
+    expect(await s.balance(other, 'main')).toBe(600);
   });
 });
 
-it('minimum 100, proration net 15: nothing; next cycle 1000: net 1015', async () => {
+it('a proration of 15 below the minimum of 100 bills nothing, and is on the next invoice: 1015', async () => {
   const userId = await austrian();
   const rest = item(15n, { kind: 'carried', name: 'Proration' });
   expect(await c.isCarried(userId, [rest])).toBe(true);

@@ -12,7 +12,7 @@ import {
   paymentDetail,
   paymentStatus,
 } from '@recur/contracts';
-import { invoiceStates, type Shop, shop } from '../shop.js';
+import { invoiceStates, type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 /** All invoices of the merchant, newest first, the deleted ones included; and all its payments. */

@@ -22,7 +22,7 @@ import fc from 'fast-check';
 import type { InvoiceState } from '../../src/invoices/state.js';
 import { invoiceAggregate } from '../../src/invoices/views.js';
 import { Disputes } from '../../src/refunds/disputes.js';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {
@@ -196,7 +196,7 @@ const moves: Moves = {
       const values = [s.t.callerOf().merchantId, invoiceId, past];
       await s.t.rows(`update invoices set finish_time = finish_time - $3, deadline = deadline - $3 ${its}`, values);
       await s.t.rows('update due_work set due_at = due_at - $3 where merchant_id = $1 and key = $2', values);
-      await s.expiries.sweep();
+      await s.drain();
       return { ok: true };
     },
   },

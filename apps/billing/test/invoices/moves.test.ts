@@ -11,7 +11,7 @@ import {
   paymentStatus,
   type Slug,
 } from '@recur/contracts';
-import { type InvoiceState, invoiceStates, type Shop, shop } from '../shop.js';
+import { type InvoiceState, invoiceStates, type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {

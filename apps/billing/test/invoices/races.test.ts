@@ -13,7 +13,7 @@ import {
 } from '@recur/contracts';
 import { sized } from '@recur/platform/testing/size';
 import { GatewayEvents } from '../../src/collection/gateway-events.js';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {
@@ -28,7 +28,7 @@ type Move = (invoice: Invoice) => Promise<boolean>;
 /** Main credit of the user of each invoice, which a finish spends. */
 const CREDIT = 1_000n;
 /** An invoice of a user of its own, who has credit. */
-const credited = async (over: object = {}) => s.made({ userId: await s.buyer({ main: CREDIT }), ...over });
+const credited = async (over: object = {}) => s.made({ userId: await s.userWithCredit({ main: CREDIT }), ...over });
 
 /** Another invoice of the same user takes what main credit there is. */
 const spend: Move = async ({ userId }) => (await s.made({ userId, finish: true })).status === invoiceStatus.processing;
@@ -42,7 +42,7 @@ const ofOpen: Record<string, Move> = {
   'payment/new': async ({ invoiceId }) =>
     (await s.t.call(newPayment, { invoiceId, gatewayId: s.gateway.gatewayId })).ok,
   expiry: async ({ invoiceId }) => {
-    await s.expiries.sweep();
+    await s.drain();
     const [row] = await s.t.rows(`select 1 from invoices where invoice_id = $1 and status = 'failed'`, [invoiceId]);
     return row !== undefined;
   },
@@ -180,7 +180,7 @@ describe('two moves at once end as if one had come after the other', () => {
     expect(sequential).toEqual(expect.arrayContaining([...new Set(seen)]));
     const logs = (await s.t.emitted()).filter(({ type }) => type === 'operation.logged');
     expect(new Set(logs.map(({ requestId }) => requestId)).size).toBe(logs.length);
-    await s.expiries.sweep();
+    await s.drain();
   });
 
   it('leave no number out, and none twice', async () => {

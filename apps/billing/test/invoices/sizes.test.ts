@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { editInvoice, listInvoices, newInvoice, newPayment } from '@recur/contracts';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {

@@ -6,7 +6,6 @@ import {
   explainInvoice,
   incrementPromoCredit,
   invoiceStatus,
-  markWireTransferSuccess,
   type Operation,
   planType,
   portalCreditDetail,
@@ -21,18 +20,18 @@ import {
   type Slug,
   setupWireTransfer,
 } from '@recur/contracts';
-import { type CardShop, cardShop } from '../collection/cards.js';
-import { visitor } from './visitor.js';
+import { type CardShop, cardShop } from '../world/cards.js';
+import { visitor } from '../world/shop.js';
 
 let c: CardShop;
 beforeAll(async () => {
   c = await cardShop();
-  await c.s.stranger(16);
+  await c.stranger(16);
 });
-afterAll(() => c.s.t.close());
+afterAll(() => c.t.close());
 
-const t = () => c.s.t;
-const wire = (userId: number) => c.s.made({ userId, gatewayId: c.s.gateway.gatewayId, finish: true });
+const t = () => c.t;
+const wire = (userId: number) => c.made({ userId, gatewayId: c.gateway.gatewayId, finish: true });
 const detail = (invoiceId: string, userId: number) => t().done(portalInvoiceDetail, { invoiceId }, visitor(userId));
 const methods = async (userId: number) => (await t().done(portalMethodList, {}, visitor(userId))).methods;
 const add = async (userId: number, scenario: string) =>
@@ -42,8 +41,8 @@ const refused = async (operation: Operation, input: object, slug: Slug, as = vis
 
 describe("a user's invoices", () => {
   it('are listed without drafts, and shown with the explanation and how to pay by transfer', async () => {
-    const userId = await c.buyer();
-    await c.s.made({ userId });
+    const userId = await c.userWithCard();
+    await c.made({ userId });
     const { invoiceId, number, totalAmount } = await wire(userId);
     const { invoices, total } = await t().done(portalInvoiceList, {}, visitor(userId));
     expect([invoices.map(invoice => invoice.invoiceId), total]).toEqual([[invoiceId], 1]);
@@ -52,10 +51,10 @@ describe("a user's invoices", () => {
     expect(shown.invoice.sendPdf).toContain(`/documents/15/${invoiceId}/`);
     expect(shown.explanation).toEqual(await t().done(explainInvoice, { invoiceId }));
     expect(shown.collecting).toMatchObject({ automatic: false, nextAttemptTime: 0, actionUrl: '' });
-    expect(shown.collecting?.deadline).toBe(c.s.clock.now() + c.s.term);
+    expect(shown.collecting?.deadline).toBe(c.clock.now() + c.term);
     expect(shown.transfer).toMatchObject({ reference: number, amount: totalAmount, currency: 'EUR', qr: '' });
     expect(JSON.stringify(shown)).not.toMatch(/metadata|createFrom|webhook|Secret/);
-    await t().done(markWireTransferSuccess, { invoiceId, transferNumber: 'T-1' });
+    await c.receive(invoiceId);
     const paid = await detail(invoiceId, userId);
     expect(paid).toMatchObject({ invoice: { status: invoiceStatus.paid }, collecting: null, transfer: null });
   });
@@ -64,8 +63,8 @@ describe("a user's invoices", () => {
     const bank = { accountHolder: 'Acme GmbH', address: 'Berlin', iban: 'DE89370400440532013000' };
     const theirs = { merchantId: 17 };
     await t().done(setupWireTransfer, { currency: 'EUR', minimumAmount: 0, bank }, theirs);
-    c.s.knowUser(9, {}, 17);
-    const { invoiceId, number } = await c.s.made({ userId: 9, finish: true }, theirs);
+    c.knowUser(9, {}, 17);
+    const { invoiceId, number } = await c.made({ userId: 9, finish: true }, theirs);
     const { transfer } = await t().done(portalInvoiceDetail, { invoiceId }, visitor(9, 17));
     expect(transfer).toMatchObject({ bank: { ...bank, swiftCode: '' }, reference: number });
     expect(transfer?.qr).toMatch(/^BCD\n002\n1\nSCT\n\nAcme GmbH\nDE89370400440532013000\nEUR\d+\.\d\d\n/);
@@ -75,7 +74,7 @@ describe("a user's invoices", () => {
     const declined = await c.charged('declines_softly');
     const { collecting, invoice, transfer } = await detail(declined.invoiceId, declined.userId);
     expect(collecting).toMatchObject({ automatic: true, attempts: 1, failures: 1 });
-    expect(collecting?.nextAttemptTime).toBeGreaterThan(c.s.clock.now());
+    expect(collecting?.nextAttemptTime).toBeGreaterThan(c.clock.now());
     expect([invoice.payment?.failureReason, transfer]).toEqual([expect.stringMatching(/./), null]);
     const waiting = await c.charged('needs_action');
     const shown = await detail(waiting.invoiceId, waiting.userId);
@@ -85,9 +84,9 @@ describe("a user's invoices", () => {
 
 describe("a user's payment methods", () => {
   it('are saved, listed, made the default and deleted', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const first = await add(userId, 'succeeds');
-    c.s.clock.advance(10);
+    c.clock.advance(10);
     const second = await add(userId, 'declines_softly');
     const defaults = async () => (await methods(userId)).map(({ id, isDefault }) => [id, isDefault]);
     expect(await defaults()).toEqual([
@@ -110,7 +109,7 @@ describe("a user's payment methods", () => {
   });
 
   it('have one default, however many are chosen at once', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const ids = [];
     for (const scenario of ['succeeds', 'declines_softly', 'declines_hard']) ids.push(await add(userId, scenario));
     const choose = (paymentMethodId: string) =>
@@ -123,9 +122,9 @@ describe("a user's payment methods", () => {
   it('are refused as the merchant would be', async () => {
     const { gatewayId } = c;
     await refused(portalMethodNew, { gatewayId: 9_999 }, 'gateway_not_found');
-    await refused(portalMethodNew, { gatewayId: c.s.gateway.gatewayId }, 'gateway_without_methods');
+    await refused(portalMethodNew, { gatewayId: c.gateway.gatewayId }, 'gateway_without_methods');
     await refused(portalMethodNew, { gatewayId, data: {} }, 'user_not_found', visitor(4_999));
-    const full = await c.buyer('succeeds');
+    const full = await c.userWithCard('succeeds');
     await t().rows(
       `insert into payment_methods select 15, 'pm_full' || n, $1, $2, 'card', false, '{}', 'x' || n, 1
        from generate_series(1, 49) n`,
@@ -141,8 +140,8 @@ describe("a user's payment methods", () => {
 
 describe('usage and credit', () => {
   it('are those of the user', async () => {
-    const userId = await c.buyer('succeeds');
-    c.s.knowPlan(10, { amount: 3000, type: planType.main, intervalUnit: 'month', intervalCount: 1 });
+    const userId = await c.userWithCard('succeeds');
+    c.knowPlan(10, { amount: 3000, type: planType.main, intervalUnit: 'month', intervalCount: 1 });
     const { subscription } = await t().done(createSubscription, { userId, planId: 10, gatewayId: c.gatewayId });
     await c.drain();
     const { subscriptionId } = subscription;
@@ -158,10 +157,10 @@ describe('usage and credit', () => {
 
 describe("another's invoice and payment method", () => {
   it('are as unknown as those that do not exist, to a user of the same merchant and of another, and stay as they are', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const { invoiceId } = await wire(userId);
     const paymentMethodId = await add(userId, 'succeeds');
-    const other = visitor(await c.buyer());
+    const other = visitor(await c.userWithCard());
     const stranger = visitor(userId, 16);
     const { gatewayId } = c;
     const asked: readonly (readonly [Operation, object, object])[] = [
@@ -169,7 +168,7 @@ describe("another's invoice and payment method", () => {
       [portalMethodDelete, { gatewayId, paymentMethodId }, { gatewayId, paymentMethodId: 'pm_none' }],
       [portalMethodSetDefault, { gatewayId, paymentMethodId }, { gatewayId, paymentMethodId: 'pm_none' }],
     ];
-    const before = [await c.s.everything(), await methods(userId)];
+    const before = [await c.everything(), await methods(userId)];
     for (const [operation, theirs, none] of asked) {
       for (const caller of [other, stranger]) {
         const answer = await t().call(operation, theirs, caller);
@@ -185,9 +184,9 @@ describe("another's invoice and payment method", () => {
     for (const operation of [portalInvoiceList, portalMethodList, portalCreditDetail]) {
       expect(await t().call(operation, {})).toMatchObject({ slug: 'permission_denied' });
     }
-    expect([await c.s.everything(), await methods(userId)]).toEqual(before);
+    expect([await c.everything(), await methods(userId)]).toEqual(before);
     // a draft is not shown to its own user either
-    const draft = await c.s.made({ userId });
+    const draft = await c.made({ userId });
     await refused(portalInvoiceDetail, { invoiceId: draft.invoiceId }, 'invoice_not_found', visitor(userId));
   });
 });

@@ -4,7 +4,6 @@ import {
   createSubscription,
   editGateway,
   invoiceStatus,
-  markWireTransferSuccess,
   type Operation,
   paymentStatus,
   planType,
@@ -19,19 +18,19 @@ import {
   type Slug,
   setupGateway,
 } from '@recur/contracts';
-import { type CardShop, cardShop } from '../collection/cards.js';
-import { visitor } from './visitor.js';
+import { type CardShop, cardShop } from '../world/cards.js';
+import { visitor } from '../world/shop.js';
 
 let c: CardShop;
 beforeAll(async () => {
   c = await cardShop();
-  await c.s.stranger(16);
+  await c.stranger(16);
 });
-afterAll(() => c.s.t.close());
+afterAll(() => c.t.close());
 
-const t = () => c.s.t;
+const t = () => c.t;
 const nobody = { merchantId: 0 };
-const wire = (userId: number) => c.s.made({ userId, gatewayId: c.s.gateway.gatewayId, finish: true });
+const wire = (userId: number) => c.made({ userId, gatewayId: c.gateway.gatewayId, finish: true });
 const tokenOf = ({ link }: { link: string }) => link.split('/').at(-1) ?? '';
 const detail = (invoiceId: string, userId: number) => t().done(portalInvoiceDetail, { invoiceId }, visitor(userId));
 const pay = (invoiceId: string, userId: number, over: object = {}, as: object = {}) =>
@@ -41,7 +40,7 @@ const refused = async (operation: Operation, input: object, slug: Slug, as: obje
 
 describe('invoice/open', () => {
   it('shows the invoice behind its link, and the gateways that it can be paid by, to whoever has the link', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const made = await wire(userId);
     const shown = await t().done(portalInvoiceOpen, { token: tokenOf(made) }, nobody);
     const { gateways, checkout, ...invoice } = shown;
@@ -53,13 +52,13 @@ describe('invoice/open', () => {
   it('knows no other token, and no draft', async () => {
     for (const token of ['x'.repeat(43), 'invoice', '%'])
       await refused(portalInvoiceOpen, { token }, 'invoice_not_found');
-    const made = await wire(await c.buyer());
+    const made = await wire(await c.userWithCard());
     await t().rows(`update invoices set status = 'pending' where invoice_id = $1`, [made.invoiceId]);
     await refused(portalInvoiceOpen, { token: tokenOf(made) }, 'invoice_not_found');
   });
 
   it('keeps the links of payments before, and no token in its table', async () => {
-    const userId = await c.buyer('succeeds');
+    const userId = await c.userWithCard('succeeds');
     const made = await wire(userId);
     await t().rows(
       `update invoices set link = 'https://pay.example.com/portal/invoice/another' where invoice_id = $1`,
@@ -76,7 +75,7 @@ describe('invoice/open', () => {
 
 describe('the card fields of a gateway', () => {
   it('open by its publishable key; another key in its place is shown to nobody', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const token = tokenOf(await wire(userId));
     const stripe = { gatewayName: 'stripe', gatewayKey: 'pk_live_shown', gatewaySecret: 'sk_live_hidden' };
     const { gatewayId } = (await t().done(setupGateway, stripe)).gateway;
@@ -107,7 +106,7 @@ describe('the card fields of a gateway', () => {
 
 describe('paying', () => {
   it('by a new card in place of a transfer, once however often it is clicked', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const { invoiceId, paymentId: transfer } = await wire(userId);
     const paid = await pay(invoiceId, userId, { data: { scenario: 'succeeds' } }, { idempotencyKey: 'click' });
     const again = await Promise.all(
@@ -121,7 +120,7 @@ describe('paying', () => {
       invoice: { status: invoiceStatus.paid, payment: { paymentId: paid.paymentId, status: paymentStatus.success } },
       collecting: null,
     });
-    expect((await c.s.payment(transfer)).status).toBe(paymentStatus.cancelled);
+    expect((await c.payment(transfer)).status).toBe(paymentStatus.cancelled);
     expect(await c.moneyOf(invoiceId)).toBe(1);
     expect((await t().done(portalMethodList, {}, visitor(userId))).methods).toMatchObject([{ isDefault: true }]);
   });
@@ -136,8 +135,8 @@ describe('paying', () => {
   });
 
   it('by another card than that of the subscription, once that was declined', async () => {
-    c.s.knowPlan(10, { amount: 3000, type: planType.main, intervalUnit: 'month', intervalCount: 1 });
-    const userId = await c.buyer();
+    c.knowPlan(10, { amount: 3000, type: planType.main, intervalUnit: 'month', intervalCount: 1 });
+    const userId = await c.userWithCard();
     const { method } = await c.card(userId, 'declines_hard');
     const bought = { userId, planId: 10, gatewayId: c.gatewayId, paymentMethodId: method?.id };
     const { invoiceId } = await t().done(createSubscription, bought);
@@ -161,16 +160,16 @@ describe('paying', () => {
 
   it('by transfer in place of a card', async () => {
     const { userId, invoiceId } = await c.charged('declines_softly');
-    await pay(invoiceId, userId, { gatewayId: c.s.gateway.gatewayId });
+    await pay(invoiceId, userId, { gatewayId: c.gateway.gatewayId });
     const { transfer, collecting } = await detail(invoiceId, userId);
     expect(transfer).not.toBeNull();
     expect(collecting?.announcedTime).toBe(0);
-    await t().done(markWireTransferSuccess, { invoiceId, transferNumber: 'T-1' });
+    await c.receive(invoiceId);
     expect((await detail(invoiceId, userId)).invoice.status).toBe(invoiceStatus.paid);
   });
 
   it('by the link, without being known', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const made = await wire(userId);
     await t().emitted();
     const asked = { token: tokenOf(made), gatewayId: c.gatewayId, data: { scenario: 'succeeds' } };
@@ -187,7 +186,7 @@ describe('paying', () => {
   });
 
   it('by a card that needs action leads to its page, and from there back to the invoice', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const { invoiceId } = await wire(userId);
     await pay(invoiceId, userId, { data: { scenario: 'needs_action' } });
     await c.drain();
@@ -200,7 +199,7 @@ describe('paying', () => {
   });
 
   it('at once by 32 means makes one charge', async () => {
-    const userId = await c.buyer('succeeds');
+    const userId = await c.userWithCard('succeeds');
     const { invoiceId } = await wire(userId);
     const asked = { invoiceId, gatewayId: c.gatewayId };
     const all = await Promise.all(Array.from({ length: 32 }, () => t().call(portalInvoicePay, asked, visitor(userId))));
@@ -211,7 +210,7 @@ describe('paying', () => {
   });
 
   it('is refused where there is nothing to pay, or no such way to', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const made = await wire(userId);
     const { invoiceId } = made;
     const both = async (over: object, slug: Slug) => {
@@ -220,7 +219,7 @@ describe('paying', () => {
     };
     await refused(portalInvoicePayLink, { token: 'none', gatewayId: 1 }, 'invoice_not_found');
     await both({ gatewayId: 9_999 }, 'gateway_not_found');
-    await both({ gatewayId: c.s.gateway.gatewayId, data: {} }, 'gateway_without_methods');
+    await both({ gatewayId: c.gateway.gatewayId, data: {} }, 'gateway_without_methods');
     const unsaved = { invoiceId, gatewayId: c.gatewayId, paymentMethodId: 'pm_none' };
     await refused(portalInvoicePay, unsaved, 'payment_method_not_found', visitor(userId));
     await t().rows(
@@ -232,7 +231,7 @@ describe('paying', () => {
     await t().done(archiveGateway, { gatewayId: c.gatewayId });
     await both({}, 'gateway_archived');
     await t().done(restoreGateway, { gatewayId: c.gatewayId });
-    await t().done(markWireTransferSuccess, { invoiceId, transferNumber: 'T-1' });
+    await c.receive(invoiceId);
     await both({}, 'invoice_not_open');
     await both({ data: { scenario: 'succeeds' } }, 'invoice_not_open');
     const unknown = await c.charged('times_out_after_charging');
@@ -246,7 +245,7 @@ describe('paying', () => {
   });
 
   it('by a method that is entered on a page of its gateway leads there, and logs that of a user who is new to it', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const { invoiceId } = await wire(userId);
     const url = 'https://cards.example/enter';
     const page = { is: 'page', gatewayUserId: 'cus_1', url } as const;
@@ -266,7 +265,7 @@ describe('paying', () => {
     await refused(portalInvoicePay, { invoiceId, gatewayId: c.gatewayId, data }, 'payment_exists', visitor(userId));
     expect(await held()).toEqual(before);
 
-    const another = await c.buyer();
+    const another = await c.userWithCard();
     const made = await wire(another);
     const { paymentId } = await pay(made.invoiceId, another, { data });
     const [together] = await t().rows(
@@ -280,22 +279,22 @@ describe('paying', () => {
 
 describe('a transfer that was sent', () => {
   it('is announced once, for the merchant to look out for', async () => {
-    const userId = await c.buyer();
+    const userId = await c.userWithCard();
     const { invoiceId } = await wire(userId);
     await t().emitted();
     await t().done(portalWireSent, { invoiceId }, visitor(userId));
     expect(await t().emitted()).toMatchObject([
       { data: { target: expect.stringMatching(/^Payment/), content: 'MarkTransferSent' } },
     ]);
-    const at = c.s.clock.now();
-    c.s.clock.advance(60);
+    const at = c.clock.now();
+    c.clock.advance(60);
     await t().done(portalWireSent, { invoiceId }, visitor(userId));
     expect(await t().emitted()).toEqual([]);
     expect((await detail(invoiceId, userId)).collecting?.announcedTime).toBe(at);
-    await t().done(markWireTransferSuccess, { invoiceId, transferNumber: 'T-1' });
+    await c.receive(invoiceId);
     await refused(portalWireSent, { invoiceId }, 'invoice_not_open', visitor(userId));
     const cleared = await wire(userId);
-    await c.s.moves.clear(cleared.invoiceId);
+    await c.moves.clear(cleared.invoiceId);
     await refused(portalWireSent, cleared, 'invoice_without_payment', visitor(userId));
     const card = await c.charged('declines_softly');
     await refused(portalWireSent, card, 'gateway_not_wire_transfer', visitor(card.userId));
@@ -303,10 +302,10 @@ describe('a transfer that was sent', () => {
 });
 
 it("another's invoice can be neither paid nor announced, and is as unknown as one that does not exist", async () => {
-  const userId = await c.buyer('succeeds');
+  const userId = await c.userWithCard('succeeds');
   const { invoiceId } = await wire(userId);
-  const callers = [visitor(await c.buyer('succeeds')), visitor(userId, 16)];
-  const before = await c.s.everything();
+  const callers = [visitor(await c.userWithCard('succeeds')), visitor(userId, 16)];
+  const before = await c.everything();
   for (const operation of [portalInvoicePay, portalWireSent]) {
     for (const caller of callers) {
       const theirs = await t().call(operation, { invoiceId, gatewayId: c.gatewayId }, caller);
@@ -317,5 +316,5 @@ it("another's invoice can be neither paid nor announced, and is as unknown as on
       slug: 'permission_denied',
     });
   }
-  expect(await c.s.everything()).toEqual(before);
+  expect(await c.everything()).toEqual(before);
 });

@@ -19,16 +19,15 @@ import {
   portalUpdateSubmit,
   restoreGateway,
   type Slug,
-  setupGateway,
   subscriptionStatus,
   userStatus,
 } from '@recur/contracts';
-import { plans, world } from '../subscriptions/change/world.js';
-import { visitor } from './visitor.js';
+import { visitor } from '../world/shop.js';
+import { plans, roundPrices, world } from '../world/subscriptions.js';
 
 let w: Awaited<ReturnType<typeof world>>;
 beforeAll(async () => {
-  w = await world();
+  w = await world(roundPrices);
 });
 afterAll(() => w.t.close());
 
@@ -101,7 +100,7 @@ describe('a checkout', () => {
   });
 
   it('lists the gateways by which one can pay, without what the merchant keeps for itself', async () => {
-    const { gateway } = await w.t.done(setupGateway, { gatewayName: 'sandbox', metadata: { margin: 'secret' } });
+    const gateway = await w.sandbox({ metadata: { margin: 'secret' } });
     const list = async () => (await w.t.done(portalGatewayList, {}, visitor(1))).gateways;
     const [wire, card] = await list();
     expect([wire?.autoChargeEnabled, card?.autoChargeEnabled]).toEqual([false, true]);
@@ -215,7 +214,7 @@ describe('a change', () => {
 
   it('of what is not yet paid may not come to less than the gateway collects', async () => {
     const { userId, as } = newVisitor();
-    const { subscription } = await w.submitted({ userId, startIncomplete: true });
+    const { subscription } = await w.create({ userId, startIncomplete: true });
     w.knowPlan(73, { amount: 50, type: planType.main, intervalUnit: 'month', intervalCount: 1 });
     const change = { subscriptionId: subscription.subscriptionId, newPlanId: 73, quantity: 1 };
     const { totalAmount } = await w.t.done(portalUpdatePreview, change, as);

@@ -10,7 +10,7 @@ import { line, rate } from './samples.js';
 const account = (balance: bigint): CreditAccount => ({ type: 'main', currency: 'EUR', balance });
 
 describe('main credit', () => {
-  it('total 4800, balance 3600: payment 1200', () => {
+  it('leaves a payment of 1200 for a total of 4800 and a balance of 3600', () => {
     expect(settle(4800n, 3600n, 0n)).toEqual({ creditSpent: 3600n, creditGiven: 0n, due: 1200n, amountDue: 1200n });
   });
 
@@ -30,7 +30,7 @@ describe('main credit', () => {
 });
 
 describe('a negative total', () => {
-  it('plan 10000 + 20 %; at half of the month to 4000: credit note 3600; the next cycle of 4800 is charged 1200', () => {
+  it('holds what a downgrade at half of the month credits, 3600; of the next cycle of 4800, 1200 are charged', () => {
     const { amounts } = priceLines([line(-5000n, rate(20)), line(2000n, rate(20))]);
     expect(amounts).toMatchObject({ totalAmountExcludingTax: -3000n, taxAmount: -600n, totalAmount: -3600n });
     expect(isCreditNote(amounts)).toBe(true);
@@ -103,7 +103,7 @@ describe('money that does not fit', () => {
 });
 
 describe('below the minimum', () => {
-  it('minimum 50, proration net 15: nothing; next cycle 1000: net 1015', () => {
+  it('leaves a proration of 15 below the minimum of 50 to the next cycle, which is 1015 then', () => {
     const proration = priceLines([line(15n)]);
     expect(belowMinimum(proration.amounts.totalAmount, 50n, 'subscription')).toBe('defer');
     const next = priceLines([line(15n, rate(0), { discountable: false }), line(1000n)]);

@@ -10,7 +10,7 @@ const item = (unitAmountExcludingTax: bigint, quantity = 1): LineItem => ({ unit
 const abs = (value: bigint) => (value < 0n ? -value : value);
 
 describe('price, worked examples', () => {
-  it('3 × 19.99 and 5.00 at 8.25 %', () => {
+  it('three at 19.99 and one at 5.00 are taxed with 8.25 % of their sum', () => {
     const { lines, amounts } = price([item(1999n, 3), item(500n)], 825);
     expect(lines.map(line => line.amountExcludingTax)).toEqual([5997n, 500n]);
     expect(lines.map(line => line.tax)).toEqual([495n, 41n]);
@@ -56,7 +56,7 @@ describe('price, worked examples', () => {
     });
   });
 
-  it('a credit line carries negative tax: 20.00 and −5.00 at 8.25 %', () => {
+  it('a credit line carries negative tax, as −5.00 beside 20.00 at 8.25 %', () => {
     const { lines, amounts } = price([item(2000n), item(-500n)], 825);
     expect(lines.map(line => line.tax)).toEqual([165n, -41n]);
     expect(amounts).toMatchObject({ taxAmount: 124n, totalAmount: 1624n });

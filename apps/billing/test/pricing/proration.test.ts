@@ -17,16 +17,16 @@ const charge = (unitAmount: bigint, quantity: number, part: ServicePeriod, perio
   chargePart({ unitAmount, quantity }, part, period).amount;
 
 describe('a charge for part of a period', () => {
-  it('333 × 4 for a third of the period: 444', () => {
+  it('four seats at 333 for a third of the period are 444', () => {
     expect(charge(333n, 4, days(20, 30), month)).toBe(444n);
   });
 
-  it('333 × 3 → × 4 for a third: −333 + 444', () => {
+  it('a fourth seat at 333 for a third of the period credits 333 and charges 444', () => {
     expect(credit(999n, month, 20 * day)).toBe(-333n);
     expect(charge(333n, 4, days(20, 30), month)).toBe(444n);
   });
 
-  it('a stub 04-10..04-25 of 3000: 1500; after 5 days to 6000: −1000 + 2000', () => {
+  it('a stub of 15 days of 3000 is 1500, and after 5 of them an upgrade to 6000 credits 1000 and charges 2000', () => {
     const [stub, full] = [dates('2026-04-10', '2026-04-25'), dates('2026-04-10', '2026-05-10')];
     expect(charge(3000n, 1, stub, full)).toBe(1500n);
     const { start: change } = dates('2026-04-15', '2026-04-25');
@@ -34,7 +34,7 @@ describe('a charge for part of a period', () => {
     expect(charge(6000n, 1, { start: change, end: stub.end }, full)).toBe(2000n);
   });
 
-  it('anchor 31 Jan, period 02-28 → 03-31, 1000 → 2000 on 03-15: −516 + 1032', () => {
+  it('an upgrade from 1000 to 2000 on 15 March, in a period from 28 February to 31 March, credits 516 and charges 1032', () => {
     const [period, rest] = [dates('2026-02-28', '2026-03-31'), dates('2026-03-15', '2026-03-31')];
     expect(credit(1000n, period, rest.start)).toBe(-516n);
     expect(charge(2000n, 1, rest, period)).toBe(1032n);
@@ -50,13 +50,13 @@ describe('a charge for part of a period', () => {
 });
 
 describe('a credit for unused time', () => {
-  it('100 % off 7200, 1 → 2 seats with 20 of 30 days left: credit 0, charge 9600', () => {
+  it('a second seat with 20 of 30 days left of a period that was free by a code credits nothing and charges 9600', () => {
     const paid = priceLines([line(7200n)], { discount: { kind: 'percentage', percentage: 10_000 } });
     expect(credit(paid.lines[0]?.net ?? 1n, month, 10 * day)).toBe(0n);
     expect(charge(7200n, 2, days(10, 30), month)).toBe(9600n);
   });
 
-  it('recurring 50 %: net 5000, 12 of 30 days left: −2000; new 20000: 8000 − 4000', () => {
+  it('a change with 12 of 30 days left under a lasting 50 % credits 2000 of 5000 and charges 8000 less 4000', () => {
     expect(credit(5000n, month, 18 * day)).toBe(-2000n);
     const change = priceLines([line(-2000n), line(charge(20_000n, 1, days(18, 30), month))], {
       discount: { kind: 'percentage', percentage: 5000 },
@@ -67,7 +67,7 @@ describe('a credit for unused time', () => {
     ]);
   });
 
-  it('1000 → 2000 at day 10 → 4000 at day 20 of 30: −667 + 1333, then −667 + 1333', () => {
+  it('upgrades to 2000 on day 10 and to 4000 on day 20 of 30 credit 667 and charge 1333 each', () => {
     expect([credit(1000n, month, 10 * day), charge(2000n, 1, days(10, 30), month)]).toEqual([-667n, 1333n]);
     expect([credit(1333n, days(10, 30), 20 * day), charge(4000n, 1, days(20, 30), month)]).toEqual([-667n, 1333n]);
   });
@@ -94,7 +94,7 @@ describe('a credit for unused time', () => {
 });
 
 describe('documents of changes', () => {
-  it('1000 → 2000, 1 of 30 days left, next period paid: −33 + 67 − 1000 + 2000, tax 207, total 1241', () => {
+  it('an upgrade to 2000 one day before a period that is paid bills both periods: 1241 with tax of 207', () => {
     const [credited, charged] = [credit(1000n, month, 29 * day), charge(2000n, 1, days(29, 30), month)];
     expect([credited, charged]).toEqual([-33n, 67n]);
     const tax = rate(20);
@@ -102,7 +102,7 @@ describe('documents of changes', () => {
     expect(amounts).toMatchObject({ taxAmount: 207n, totalAmount: 1241n });
   });
 
-  it('net 10000 + 2000 of tax, 40 % left, usage 1250: −2750, tax −550: credit note 3300', () => {
+  it('a cancellation with 40 % left of 10000 and usage of 1250 credits 2750 and its tax of 550', () => {
     const credited = credit(10_000n, days(0, 10), 6 * day);
     const { amounts } = priceLines([line(credited, rate(20)), line(1250n, rate(20))]);
     expect(amounts).toMatchObject({ totalAmountExcludingTax: -2750n, taxAmount: -550n, totalAmount: -3300n });

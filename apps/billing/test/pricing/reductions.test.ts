@@ -78,7 +78,7 @@ describe('discount', () => {
     expect(kinds.filter(isDiscountable)).toEqual(['plan', 'addon', 'metered']);
   });
 
-  it('fixed 500 of 1000, upgrade to 2000 with 40 % left: −200, 800 − 200, net +400', () => {
+  it('an upgrade from 1000 less 500 to 2000 with 40 % left credits 200 and charges 800 less 200', () => {
     const paid = priceLines([line(1000n)], { discount: fixed(500n) });
     expect(paid.amounts.totalAmount).toBe(500n);
     const discount = discountOfPart(fixed(500n), {
@@ -91,7 +91,7 @@ describe('discount', () => {
     expect(change.amounts).toMatchObject({ discountAmount: 200n, totalAmount: 400n });
   });
 
-  it('plan 1000 and add-on 500, fixed 300 (200 and 100), add-on × 2 at half: −200 + 500 − 50', () => {
+  it('a second add-on of 500 at half of the period, under 300 off plan and add-on, credits 200 and charges 500 less 50', () => {
     const paid = priceLines([line(1000n), line(500n)], { discount: fixed(300n) });
     expect(paid.lines.map(({ discountAmount }) => discountAmount)).toEqual([200n, 100n]);
     const discount = discountOfPart(fixed(300n), {

@@ -42,7 +42,7 @@ describe('refunds', () => {
     expect(made.map(({ tax }) => tax)).toEqual([1367n, 1150n, 1700n, 1366n]);
   });
 
-  it('promo 1000, T 5951, refunds 2000 and 3951 give back 336 and 664', () => {
+  it('refunds of 2000 and 3951 of a total of 5951 give back 336 and 664 of 1000 promo credits', () => {
     const invoice = priceLines([line(1999n, rate(8.25), { quantity: 3 }), line(500n, rate(8.25))], {
       promo: { balance: 1000n, exchangeRate: 1n, decimals: 2 },
     });

@@ -18,7 +18,7 @@ describe('precision', () => {
 });
 
 describe('several rates', () => {
-  it('333 and 333 at 19 %, 333 at 7 %: 127 as 64 and 63, and 23; total 1149', () => {
+  it('the tax of a rate is shared out to its lines: 127 on two of 333 at 19 % as 64 and 63, and 23 on one at 7 %', () => {
     const { lines, taxes, amounts, taxPercentage } = priceLines([
       line(333n, rate(19)),
       line(333n, rate(19)),
@@ -47,7 +47,7 @@ describe('several rates', () => {
     ]);
   });
 
-  it('June usage at 22 % and the July fee at 24 %: 2200, 1200, total 18400', () => {
+  it('usage of June at 22 % and the fee of July at 24 % are taxed apart: 2200 and 1200 of 18400', () => {
     const { lines, amounts } = priceLines([line(10_000n, rate(22)), line(5000n, rate(24))]);
     expect(lines.map(({ tax }) => tax)).toEqual([2200n, 1200n]);
     expect(amounts.totalAmount).toBe(18_400n);

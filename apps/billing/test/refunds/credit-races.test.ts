@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { cancelInvoice, finishInvoice, type Invoice, invoiceStatus } from '@recur/contracts';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ it('two invoices that spend one account at once, on 200 accounts, share it: neve
   for (let round = 0; round < ACCOUNTS / 20; round++) {
     await Promise.all(
       Array.from({ length: 20 }, async () => {
-        const userId = await s.buyer({ main: 3000n });
+        const userId = await s.userWithCredit({ main: 3000n });
         const drafts = await Promise.all([s.made({ userId, ...order }), s.made({ userId, ...order })]);
         const spent = await Promise.all(drafts.map(finish));
         const paid = spent.map(({ invoice }) => invoice.partialCreditPaidAmount).toSorted((a, b) => a - b);

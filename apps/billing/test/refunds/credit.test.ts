@@ -11,7 +11,7 @@ import {
   refundStatus,
   setupWireTransfer,
 } from '@recur/contracts';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ const order = (unitAmountExcludingTax: number) => ({
 
 describe('main credit', () => {
   it('is spent when an invoice is finished; the payment is for the rest: 4800 with 3600 leaves 1200', async () => {
-    const userId = await s.buyer({ main: 3600n });
+    const userId = await s.userWithCredit({ main: 3600n });
     const invoice = await s.made({ userId, ...order(4800), finish: true });
     expect(invoice).toMatchObject({
       totalAmount: 4800,
@@ -48,30 +48,30 @@ describe('main credit', () => {
   });
 
   it('that covers all pays at once, without a payment', async () => {
-    const userId = await s.buyer({ main: 6000n });
+    const userId = await s.userWithCredit({ main: 6000n });
     const invoice = await s.made({ userId, ...order(4800), finish: true });
     expect(invoice).toMatchObject({ status: invoiceStatus.paid, amountDue: 0, payment: null, link: '' });
     expect(await balances(userId)).toEqual({ main: 1200 });
   });
 
   it("is held back so that the rest is not below the gateway's minimum of 100", async () => {
-    const userId = await s.buyer({ main: 4750n });
+    const userId = await s.userWithCredit({ main: 4750n });
     const invoice = await s.made({ userId, ...order(4800), finish: true });
     expect(invoice).toMatchObject({ partialCreditPaidAmount: 4700, amountDue: 100 });
     expect(await balances(userId)).toEqual({ main: 50 });
   });
 
   it('comes back when the term is over', async () => {
-    const userId = await s.buyer({ main: 3600n });
+    const userId = await s.userWithCredit({ main: 3600n });
     const { invoiceId } = await s.made({ userId, ...order(4800), finish: true });
     s.clock.advance(s.term);
-    await s.expiries.sweep();
+    await s.drain();
     expect(await s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.failed });
     expect(await balances(userId)).toEqual({ main: 3600 });
   });
 
   it('comes back at once where a refund exceeds the payment, which goes first', async () => {
-    const userId = await s.buyer({ main: 3600n });
+    const userId = await s.userWithCredit({ main: 3600n });
     const { invoiceId } = await s.made({ userId, ...order(4800), finish: true });
     await s.moves.receive(invoiceId);
     const { refund } = await s.t.done(refundInvoice, { invoiceId, refundAmount: 2000, reason: '' });
@@ -87,7 +87,7 @@ describe('main credit', () => {
   });
 
   it('that a refund gave stays with the user when the refund is cancelled, as one that succeeded', async () => {
-    const userId = await s.buyer({ main: 3600n });
+    const userId = await s.userWithCredit({ main: 3600n });
     const { invoiceId } = await s.made({ userId, ...order(4800), finish: true });
     await s.moves.receive(invoiceId);
     const { refund } = await s.t.done(refundInvoice, { invoiceId, refundAmount: 2000, reason: '' });
@@ -104,7 +104,7 @@ describe('main credit', () => {
   });
 
   it('of one user is spent once, however many invoices are finished at once', async () => {
-    const userId = await s.buyer({ main: 5000n });
+    const userId = await s.userWithCredit({ main: 5000n });
     const drafts = await Promise.all(Array.from({ length: 6 }, () => s.made({ userId, ...order(2000) })));
     await Promise.all(drafts.map(({ invoiceId }) => s.t.done(finishInvoice, { invoiceId, daysUtilDue: 3 })));
     const [row] = await s.t.rows('select sum(partial_credit_paid) as spent from invoices where user_id = $1', [userId]);
@@ -115,7 +115,7 @@ describe('main credit', () => {
 
 describe('promo credit', () => {
   it('is taken when the draft is made, before tax: 50 credits for 5050', async () => {
-    const userId = await s.buyer({ promo: 80 });
+    const userId = await s.userWithCredit({ promo: 80 });
     const asked = { userId, ...order(5050), applyPromoCredit: true };
     const { invoiceId, ...invoice } = await s.made(asked);
     expect(invoice).toMatchObject({
@@ -131,7 +131,7 @@ describe('promo credit', () => {
   });
 
   it('is taken again at an edit, as far as the cap goes, and stays where nothing of it changes', async () => {
-    const userId = await s.buyer({ promo: 80 });
+    const userId = await s.userWithCredit({ promo: 80 });
     const { invoiceId } = await s.made({ userId, ...order(5050), applyPromoCredit: true, applyPromoCreditAmount: 20 });
     const edit = async (more: object) => (await s.t.done(editInvoice, { invoiceId, ...more })).invoice;
     expect(await edit({ name: 'April' })).toMatchObject({ promoCreditDiscountAmount: 2000 });

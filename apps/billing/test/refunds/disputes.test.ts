@@ -16,7 +16,7 @@ import { invoiceAggregate } from '../../src/invoices/views.js';
 import { lockRefund, reverseRefund, settledRefund } from '../../src/refunds/book.js';
 import { Disputes } from '../../src/refunds/disputes.js';
 import { receiveOverpayment } from '../../src/refunds/overpayments.js';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 const ends: string[] = [];
@@ -191,7 +191,7 @@ it('an invoice that ends is followed by its outcome', async () => {
   await s.moves.receive(one?.invoiceId ?? '');
   await s.moves.cancel(other?.invoiceId ?? '');
   s.clock.advance(s.term);
-  await s.expiries.sweep();
+  await s.drain();
   expect(ends).toEqual(
     expect.arrayContaining([`paid ${one?.invoiceId}`, `cancelled ${other?.invoiceId}`, `failed ${third?.invoiceId}`]),
   );

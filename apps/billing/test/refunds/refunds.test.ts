@@ -19,7 +19,7 @@ import {
   refundInvoice,
   refundStatus,
 } from '@recur/contracts';
-import { type Shop, shop } from '../shop.js';
+import { type Shop, shop } from '../world/shop.js';
 
 let s: Shop;
 beforeAll(async () => {

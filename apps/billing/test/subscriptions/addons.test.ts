@@ -15,7 +15,7 @@ import {
   type Subscription,
   userUsage,
 } from '@recur/contracts';
-import { type World, world } from './world.js';
+import { type World, world } from '../world/subscriptions.js';
 
 const DAY = 86_400;
 /** Plan 10 with the one-time add-on 12 (9900) bound to it; 13 is one that is not. */
@@ -82,7 +82,7 @@ describe('a one-time add-on', () => {
     await w.receive(invoice.invoiceId);
     expect(await eventsOf()).toEqual(['subscription.onetime_addon.success 2']);
     expect(await statusOf(sub)).toEqual([onetimeAddonStatus.paid]);
-    expect((await w.of(sub.subscriptionId)).subscription.latestInvoiceId).toBe(sub.latestInvoiceId);
+    expect((await w.shown(sub.subscriptionId)).subscription.latestInvoiceId).toBe(sub.latestInvoiceId);
     const { currentPeriodStart: periodStart, currentPeriodEnd: periodEnd } = sub;
     expect((await w.t.done(userUsage, { userId: sub.userId })).userMetric.onetimeAddons).toMatchObject([
       { addonId: SETUP, addon: { id: SETUP }, quantity: 2, periodStart, periodEnd },

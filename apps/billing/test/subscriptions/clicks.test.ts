@@ -9,9 +9,9 @@ import {
 } from '@recur/contracts';
 import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
-import type { Sandbox } from '../../src/gateways/adapters/sandbox.js';
+import { Sandbox } from '../../src/gateways/adapters/sandbox.js';
 import { PendingUpdates } from '../../src/subscriptions/change/pending-updates.js';
-import { cardWorld, type World } from './world.js';
+import { type World, world } from '../world/subscriptions.js';
 
 const courses = sized(200, 2_000);
 const atOnce = 25;
@@ -52,7 +52,9 @@ let w: World;
 let gatewayId = 0;
 let sandbox: Sandbox;
 beforeAll(async () => {
-  ({ w, gatewayId, sandbox } = await cardWorld());
+  w = await world();
+  ({ gatewayId } = await w.sandbox());
+  sandbox = w.t.app.get(Sandbox);
   // a gateway takes its time, before the money is taken and after it
   const charge = sandbox.charge.bind(sandbox);
   let calls = 0;

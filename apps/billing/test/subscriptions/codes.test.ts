@@ -13,7 +13,7 @@ import {
   previewChange,
   submitChange,
 } from '@recur/contracts';
-import { type Subscribers, subscribers, utc } from './renewal/subscribers.js';
+import { type Subscribers, subscribers, utc } from '../world/clock.js';
 
 let s: Subscribers;
 beforeAll(async () => {
@@ -50,7 +50,7 @@ async function usesOf(name: string): Promise<string> {
 }
 /** A subscription in a free trial until 02-07, with a code that waits for its first invoice. */
 async function waiting(discountCode: string) {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan(), trialEnd: utc('2026-02-07'), discountCode });
   expect(await usesOf(discountCode)).toBe('1: used -');
   return { userId, id };
@@ -121,7 +121,7 @@ describe('a one-time code that waits for its first invoice', () => {
   it('is given back where a change ends it: the new plan is not the one that it is for', async () => {
     const plan = s.plan();
     const name = await code({ quantity: 1, planApplyType: discountPlanApplyType.listed, planIds: [plan] });
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     const trialEnd = utc('2026-02-07');
     const { id } = await s.subscribe({ userId, planId: plan, trialEnd, discountCode: name });
     await s.t.done(submitChange, { subscriptionId: id, newPlanId: s.plan({ amount: 2000 }), quantity: 1 }, s.merchant);
@@ -133,7 +133,7 @@ describe('a one-time code that waits for its first invoice', () => {
 
 /** A subscription that started unpaid, and a larger plan. */
 async function incomplete(discountCode: string) {
-  const userId = await s.buyer('declines_softly');
+  const userId = await s.userWithCard('declines_softly');
   const terms = { userId, planId: s.plan(), gatewayId: s.gatewayId(), discountCode, startIncomplete: true };
   const { subscriptionId } = (await s.t.done(createSubscription, terms, s.merchant)).subscription;
   return { userId, subscriptionId, large: s.plan({ amount: 3000 }) };
@@ -141,14 +141,14 @@ async function incomplete(discountCode: string) {
 
 /** Like `waiting`, for a code that is used already. */
 async function waiting2(discountCode: string) {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   return s.subscribe({ userId, planId: s.plan(), trialEnd: utc('2026-02-07'), discountCode });
 }
 
 describe('a recurring code', () => {
   it('counts each cycle once, however often its invoice is cancelled and made again', async () => {
     const name = await code({ billingType: discountBillingType.recurring, cycleLimit: 2, quantity: 1 });
-    const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan(), discountCode: name });
+    const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan(), discountCode: name });
     expect(await usesOf(name)).toBe('1: used 100');
     await s.to('2026-02-25T06:00');
     await s.t.done(cancelInvoice, { invoiceId: (await s.state(id)).invoiceId }, s.merchant);
@@ -178,7 +178,7 @@ describe('a recurring code', () => {
 
   it('counts the use of the open next invoice for what takes its place: another day, a change now, one at the end', async () => {
     const name = await code({ billingType: discountBillingType.recurring, cycleLimit: 2, quantity: 0 });
-    const users = [await s.buyer(), await s.buyer(), await s.buyer()];
+    const users = [await s.userWithCard(), await s.userWithCard(), await s.userWithCard()];
     const ids: string[] = [];
     for (const userId of users) ids.push((await s.subscribe({ userId, planId: s.plan(), discountCode: name })).id);
     const [now = '', moved = '', later = ''] = ids;

@@ -14,7 +14,7 @@ import {
   updateSubscriptionConfig,
   userStatus,
 } from '@recur/contracts';
-import { type World, world } from './world.js';
+import { type World, world } from '../world/subscriptions.js';
 
 const DAY = 86_400;
 const monthly = { intervalUnit: 'month', intervalCount: 1, type: planType.main };
@@ -63,7 +63,7 @@ describe('create_submit', () => {
     ]);
     await w.receive(made.invoiceId);
     expect(await w.types()).toContain('subscription.activated 2');
-    expect((await w.of(subscriptionId)).subscription).toMatchObject({
+    expect((await w.shown(subscriptionId)).subscription).toMatchObject({
       status: subscriptionStatus.active,
       currentPeriodPaid: 1,
       firstPaidTime: w.clock.now(),
@@ -207,7 +207,7 @@ describe('a user and a product', () => {
   });
 
   it('answer the same request 64 times at once with one invoice, which has used a code and credit up', async () => {
-    const userId = await w.buyer({ promo: 5 });
+    const userId = await w.userWithCredit({ promo: 5 });
     await w.code('ONCEEACH', { userLimit: 1 });
     const given = { userId, discountCode: 'ONCEEACH', applyPromoCredit: true };
     const answers = await Promise.all(Array.from({ length: 64 }, () => refused(given)));

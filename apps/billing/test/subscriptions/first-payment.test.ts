@@ -15,7 +15,7 @@ import { WireTransfers } from '../../src/collection/wire-transfers.js';
 import { announceMethod } from '../../src/gateways/chargeable.js';
 import { InvoiceOutcomes } from '../../src/invoices/outcomes.js';
 import { Disputes } from '../../src/refunds/disputes.js';
-import { type World, world } from './world.js';
+import { type World, world } from '../world/subscriptions.js';
 
 const DAY = 86_400;
 const { pending, active, processing, failed, cancelled } = subscriptionStatus;
@@ -170,7 +170,7 @@ describe('the payment method of a subscription', () => {
     await w.t.done(changeGateway, { subscriptionId: sub.subscriptionId, gatewayId, paymentMethodId: '' });
     w.clock.advance(sub.currentPeriodEnd - w.clock.now());
     await w.t.work.drain();
-    const { subscription } = await w.of(sub.subscriptionId);
+    const { subscription } = await w.shown(sub.subscriptionId);
     expect(subscription).toMatchObject({ status: active, currentPeriodStart: sub.currentPeriodEnd, gatewayId });
   });
 });
@@ -178,6 +178,6 @@ describe('the payment method of a subscription', () => {
 it('a chargeback of a first invoice ends the subscription', async () => {
   const sub = await charged('succeeds');
   await locked(sub.invoiceId, (tx, invoice) => w.t.app.get(Disputes).lost(tx, invoice, 3000n));
-  const { subscription } = await w.of(sub.subscriptionId);
+  const { subscription } = await w.shown(sub.subscriptionId);
   expect(subscription).toMatchObject({ status: cancelled, cancelReason: 'Its payment was charged back' });
 });

@@ -16,8 +16,8 @@ import {
 } from '@recur/contracts';
 import { Sandbox } from '../../src/gateways/adapters/sandbox.js';
 import { announceMethod } from '../../src/gateways/chargeable.js';
-import { visitor } from '../portal/visitor.js';
-import { type World, world } from './world.js';
+import { visitor } from '../world/shop.js';
+import { type World, world } from '../world/subscriptions.js';
 
 const hour = 3_600;
 const day = 24 * hour;
@@ -84,7 +84,7 @@ async function incomplete() {
   await w.t.done(deletePaymentMethod, { gatewayId, userId: one.userId, paymentMethodId: one.good });
   for (const at of [one.end - 3 * day, one.end - 2 * hour, one.end, one.end + hour]) await to(at);
   expect(await w.statusOf(one.subscriptionId)).toBe(subscriptionStatus.incomplete);
-  const { latestInvoiceId } = (await w.of(one.subscriptionId)).subscription;
+  const { latestInvoiceId } = (await w.shown(one.subscriptionId)).subscription;
   expect(await chargesOf(latestInvoiceId)).toEqual([[bad, 'failed']]);
   return { ...one, bad, invoiceId: latestInvoiceId };
 }
@@ -111,7 +111,7 @@ describe('the method that is charged', () => {
     const { invoiceId } = await w.t.done(submitChange, change);
     await drain();
     expect(await chargesOf(invoiceId)).toEqual([[other, 'success']]);
-    expect((await w.of(subscriptionId)).subscription).toMatchObject({ planId: 20, defaultPaymentMethodId: other });
+    expect((await w.shown(subscriptionId)).subscription).toMatchObject({ planId: 20, defaultPaymentMethodId: other });
     for (const at of [end - 3 * day, end - 2 * hour]) await to(at);
     expect(await chargesOf((await invoicesOf(subscriptionId)).at(-1) ?? '')).toEqual([[other, 'success']]);
     expect(other).not.toBe(good);
@@ -126,9 +126,9 @@ describe('the method that is charged', () => {
     const { userId, subscriptionId, end } = await active();
     const other = await method(userId, 'calls_back_twice');
     await w.t.done(submitChange, { subscriptionId, newPlanId: 30, quantity: 1, paymentMethodId: other });
-    expect((await w.of(subscriptionId)).subscription.defaultPaymentMethodId).toBe('');
+    expect((await w.shown(subscriptionId)).subscription.defaultPaymentMethodId).toBe('');
     for (const at of [end - 3 * day, end - 2 * hour, end]) await to(at);
-    expect((await w.of(subscriptionId)).subscription).toMatchObject({ planId: 30, defaultPaymentMethodId: other });
+    expect((await w.shown(subscriptionId)).subscription).toMatchObject({ planId: 30, defaultPaymentMethodId: other });
   });
 
   it('stays that of the subscription when it is renewed, unless it is gone', async () => {
@@ -246,7 +246,7 @@ describe('a method that becomes usable is tried at once on what failed', () => {
     const { subscriptionId, currentPeriodEnd: end } = subscription;
     for (const at of [end - 3 * day, end, end + hour]) await to(at);
     expect(await w.statusOf(subscriptionId)).toBe(subscriptionStatus.incomplete);
-    const { latestInvoiceId: invoiceId } = (await w.of(subscriptionId)).subscription;
+    const { latestInvoiceId: invoiceId } = (await w.shown(subscriptionId)).subscription;
     const link = (await w.detail(invoiceId)).link;
     const good = await method(userId, 'succeeds');
     await w.t.done(changeGateway, { subscriptionId, gatewayId });

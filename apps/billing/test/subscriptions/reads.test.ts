@@ -17,7 +17,7 @@ import {
   userSubscriptionDetail,
 } from '@recur/contracts';
 import { boundary } from '@recur/kernel';
-import { type World, world } from './world.js';
+import { type World, world } from '../world/subscriptions.js';
 
 const month = { unit: 'month', count: 1 } as const;
 let w: World;
@@ -34,7 +34,7 @@ describe('a cancellation', () => {
     await w.types();
     await w.t.done(cancelSubscription, { userId, reason: 'Too much' });
     expect(await eventsOf()).toEqual(['subscription.cancelled', 'operation.logged']);
-    const { subscription } = await w.of(subscriptionId);
+    const { subscription } = await w.shown(subscriptionId);
     expect(subscription).toMatchObject({
       status: subscriptionStatus.cancelled,
       cancelReason: 'Too much',
@@ -64,7 +64,7 @@ describe('a cancellation', () => {
     const { subscriptionId } = await w.active();
     await w.types();
     for (const operation of [cancelAtPeriodEnd, cancelAtPeriodEnd]) await w.t.done(operation, { subscriptionId });
-    const ending = await w.of(subscriptionId);
+    const ending = await w.shown(subscriptionId);
     expect(ending).toMatchObject({ subscription: { cancelAtPeriodEnd: 1 }, hasNextInvoice: false });
     expect(await w.t.call(previewNextInvoice, { subscriptionId })).toMatchObject({
       slug: 'subscription_without_next_invoice',
@@ -78,7 +78,7 @@ describe('a cancellation', () => {
       'operation.logged',
     ]);
     const kept = { subscription: { cancelAtPeriodEnd: 0 }, hasNextInvoice: true, noNextInvoiceReason: '' };
-    expect(await w.of(subscriptionId)).toMatchObject(kept);
+    expect(await w.shown(subscriptionId)).toMatchObject(kept);
   });
 
   it.each([cancelSubscription, cancelAtPeriodEnd, keepAfterPeriodEnd])('$name refuses what is not there', async op => {
@@ -118,7 +118,7 @@ describe('the next invoice', () => {
     const { subscription, invoiceId } = await w.create({ userId: w.newUser() });
     const { subscriptionId } = subscription;
     expect((await w.t.done(previewNextInvoice, { subscriptionId })).invoice.invoiceId).toBe(invoiceId);
-    expect(await w.of(subscriptionId)).toMatchObject({ hasNextInvoice: true, noNextInvoiceReason: '' });
+    expect(await w.shown(subscriptionId)).toMatchObject({ hasNextInvoice: true, noNextInvoiceReason: '' });
   });
 
   it('is none of a subscription that is over, or not there', async () => {
@@ -127,7 +127,7 @@ describe('the next invoice', () => {
     const slugOf = async (input: object) => (await w.t.call(previewNextInvoice, input)) as { slug?: string };
     expect(await slugOf({ subscriptionId })).toMatchObject({ slug: 'subscription_without_next_invoice' });
     const reason = `Subscription ${subscriptionId} is cancelled: there is no next invoice`;
-    expect(await w.of(subscriptionId)).toMatchObject({ hasNextInvoice: false, noNextInvoiceReason: reason });
+    expect(await w.shown(subscriptionId)).toMatchObject({ hasNextInvoice: false, noNextInvoiceReason: reason });
     expect(await slugOf({ userId })).toMatchObject({ slug: 'subscription_not_found' });
     expect(await slugOf({ subscriptionId: 'sub_x' })).toMatchObject({ slug: 'subscription_not_found' });
     expect(await slugOf({ externalUserId: 'nobody' })).toMatchObject({ slug: 'user_not_found' });

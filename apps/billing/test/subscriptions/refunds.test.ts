@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { refundInvoice } from '@recur/contracts';
-import { type World, world } from './world.js';
+import { type World, world } from '../world/subscriptions.js';
 
 let w: World;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ afterAll(() => w.t.close());
 
 it('a refund ends the subscription that the invoice bills where it is asked to, once', async () => {
   const { subscriptionId } = await w.active();
-  const { latestInvoice } = await w.of(subscriptionId);
+  const { latestInvoice } = await w.shown(subscriptionId);
   const refund = (over: object = {}) =>
     w.t.done(refundInvoice, { invoiceId: latestInvoice?.invoiceId, refundAmount: 100, reason: 'Late', ...over });
   await refund();

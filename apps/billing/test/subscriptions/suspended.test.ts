@@ -8,8 +8,8 @@ import {
   submitChange,
   userStatus,
 } from '@recur/contracts';
-import { visitor } from '../portal/visitor.js';
-import { type World, world } from './world.js';
+import { visitor } from '../world/shop.js';
+import { type World, world } from '../world/subscriptions.js';
 
 let w: World;
 beforeAll(async () => {

@@ -28,9 +28,9 @@ import {
   subscriptionStatus,
 } from '@recur/contracts';
 import { ChargeSettlement } from '../../src/collection/settlement.js';
-import type { Sandbox } from '../../src/gateways/adapters/sandbox.js';
-import { visitor } from '../portal/visitor.js';
-import { cardWorld, type World } from './world.js';
+import { Sandbox } from '../../src/gateways/adapters/sandbox.js';
+import { visitor } from '../world/shop.js';
+import { type World, world } from '../world/subscriptions.js';
 
 const hour = 3_600;
 const day = 24 * hour;
@@ -52,7 +52,9 @@ let w: World;
 let gatewayId = 0;
 let sandbox: Sandbox;
 beforeAll(async () => {
-  ({ w, gatewayId, sandbox } = await cardWorld());
+  w = await world();
+  ({ gatewayId } = await w.sandbox());
+  sandbox = w.t.app.get(Sandbox);
   w.knowPlan(30, { intervalUnit: 'month', intervalCount: 1, amount: 1000, type: planType.main });
 });
 afterAll(() => w.t.close());
@@ -253,7 +255,7 @@ async function active(state: State): Promise<Case> {
   const { subscription, invoiceId } = await w.create({ userId, gatewayId });
   await w.t.work.drain();
   await withCard(userId, states[state]);
-  const { subscription: sub } = await w.of(subscription.subscriptionId);
+  const { subscription: sub } = await w.shown(subscription.subscriptionId);
   return { sub, userId, invoiceId, paymentId: '' };
 }
 
@@ -345,7 +347,7 @@ const dunning: Situation = {
     }
     const driven: Case[] = [];
     for (const one of cases) {
-      const { subscription: sub } = await w.of(one.sub.subscriptionId);
+      const { subscription: sub } = await w.shown(one.sub.subscriptionId);
       expect(sub.status).toBe(subscriptionStatus.incomplete);
       // a claim makes the payment of another attempt, and its charge never reaches the gateway
       await withCard(one.userId, state === 'claimed' ? 'times_out_before_charging' : states[state]);
@@ -432,7 +434,7 @@ describe('in the last hours of a period', () => {
     expect(await invoicesOf(one)).toEqual(['3000 paid', '3000 processing']);
     for (let at = 1; at <= 6; at++) await to(end + at * 20 * 60);
     expect(await invoicesOf(one)).toEqual(['3000 paid', '3000 paid', '-2000 paid']);
-    expect((await w.of(subscriptionId)).subscription).toMatchObject({ planId: 30, currentPeriodStart: end });
+    expect((await w.shown(subscriptionId)).subscription).toMatchObject({ planId: 30, currentPeriodStart: end });
     expect(await faultsOf(one.userId)).toEqual([]);
   });
 

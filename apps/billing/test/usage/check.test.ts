@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { checkUsage } from '@recur/contracts';
-import { charge, limit, type Metered, metered } from '../subscriptions/usage/metered.js';
+import { charge, limit, type Metered, metered } from '../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -86,7 +86,7 @@ it('of a charge without a price agrees with its current value', async () => {
 
 it('of a user without a subscription is a reason; of an unknown one an error', async () => {
   const metric = s.metric('limitMetered');
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const none = { allowed: false, reason: 'usage_not_subscribed', periodEnd: 0 };
   expect(await check(userId, metric)).toMatchObject(none);
   const answers = [

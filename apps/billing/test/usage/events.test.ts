@@ -9,8 +9,8 @@ import {
   metricType,
   newUsageEvent,
 } from '@recur/contracts';
-import { utc } from '../subscriptions/renewal/subscribers.js';
-import { charge, limit, type Metered, metered } from '../subscriptions/usage/metered.js';
+import { utc } from '../world/clock.js';
+import { charge, limit, type Metered, metered } from '../world/usage.js';
 
 let s: Metered;
 type Metric = ReturnType<Metered['metric']>;
@@ -40,7 +40,7 @@ afterAll(() => s.t.close());
 
 /** A user who is subscribed to the plan from now on. */
 async function subscriber() {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId });
   return { userId, id };
 }
@@ -118,7 +118,7 @@ describe('an event', () => {
     const first = await send(input, under('archived'));
     expect(first).toMatchObject({ ok: true });
     const types = { type: metricType.chargeMetered, aggregationType: aggregationType.sum };
-    s.s.knowMetric(metric.id, { ...types, archived: true }, s.merchant.merchantId);
+    s.knowMetric(metric.id, { ...types, archived: true }, s.merchant.merchantId);
     await s.t.rows('delete from metric_copies where id = $1', [metric.id]);
     expect(await send(s.event(older.userId, metric, 7))).toMatchObject({ slug: 'metric_not_found' });
     expect(await send(input, under('archived'))).toMatchObject(first);
@@ -149,12 +149,12 @@ describe('an event', () => {
 
   it('of a user without a subscription is refused', async () => {
     const refused = { ok: false, slug: 'usage_not_subscribed' };
-    expect(await send(s.event(await s.buyer(), priced.sum, 1))).toMatchObject(refused);
+    expect(await send(s.event(await s.userWithCard(), priced.sum, 1))).toMatchObject(refused);
   });
 
   it('is told to come again while catalog is away, and counted once it is back', async () => {
     const input = s.event(older.userId, s.metric(), 1);
-    const back = s.s.away('catalog');
+    const back = s.away('catalog');
     const away = await send(input);
     back();
     expect(away).toMatchObject({ ok: false, slug: 'dependency_away' });

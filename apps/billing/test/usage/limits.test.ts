@@ -13,7 +13,7 @@ import {
   usageCurrentValue,
   userUsage,
 } from '@recur/contracts';
-import { charge, limit, type Metered, metered } from '../subscriptions/usage/metered.js';
+import { charge, limit, type Metered, metered } from '../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ async function limited(metricLimit: number, of: Parameters<Metered['metric']> = 
 }
 
 describe('a recurring limit', () => {
-  it('1000, used 700: 1300; + 50 by hand; used 900: carryover 450', async () => {
+  it('a limit of 1000 of which 700 were used is 1300 in the next period; with 50 by hand and 900 used, 450 go on', async () => {
     const { userId, metric, use } = await limited(1000, ['limitRecurring']);
     await use(700);
     await s.to('2026-07-02');
@@ -78,14 +78,14 @@ describe('an adjustment', () => {
     expect(await adjust(1, { metricCode: 'none' })).toMatchObject({ slug: 'metric_not_found' });
     expect(await adjust(1, { subscriptionId: 'sub_none' })).toMatchObject({ slug: 'subscription_not_found' });
     expect(await adjust(1, { subscriptionId: '', userId: 999_999 })).toMatchObject({ slug: 'user_not_found' });
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     expect(await adjust(1, { subscriptionId: '', userId })).toMatchObject({ slug: 'usage_not_subscribed' });
     expect(await adjust(1, { subscriptionId: '' })).toMatchObject({ slug: 'invalid_parameters' });
   });
 });
 
 describe('a plan change', () => {
-  it('limit 1000 → 5000 with 40 % left: 2600 with proration; what was used stays', async () => {
+  it('a limit raised from 1000 to 5000 with 40 % left is 2600 with proration; what was used stays', async () => {
     const { userId, id, metric, use } = await limited(1000, [
       'limitMetered',
       'sum',
@@ -200,7 +200,7 @@ describe('usage as it stands', () => {
   it('is shown of a user and of a subscription', async () => {
     const priced = s.metric();
     const metric = s.metric('limitMetered', 'count');
-    const userId = await s.buyer('succeeds', { externalUserId: 'acme' });
+    const userId = await s.userWithCard('succeeds', { externalUserId: 'acme' });
     const planId = s.plan({ metricLimits: [limit(metric.id, 10)], metricMeteredCharge: [charge(priced.id)] });
     const { id } = await s.subscribe({ userId, planId });
     await s.use(userId, metric, 1);
@@ -224,7 +224,7 @@ describe('usage as it stands', () => {
       meteredChargeStats: [],
     };
     expect((await s.t.done(userUsage, { userId }, s.merchant)).userMetric).toMatchObject(over);
-    const waiting = await s.buyer('declines_hard');
+    const waiting = await s.userWithCard('declines_hard');
     const { subscription } = await s.t.done(createSubscription, { userId: waiting, planId }, s.merchant);
     const { subscriptionId } = subscription;
     const pending = {
@@ -234,7 +234,7 @@ describe('usage as it stands', () => {
     };
     expect((await s.t.done(userUsage, { userId: waiting }, s.merchant)).userMetric).toMatchObject(pending);
     expect((await s.t.done(subscriptionUsage, { subscriptionId }, s.merchant)).userMetric).toMatchObject(pending);
-    const idle = await s.buyer();
+    const idle = await s.userWithCard();
     expect((await s.t.done(userUsage, { userId: idle }, s.merchant)).userMetric).toMatchObject({
       limitStats: [],
       subscription: null,
@@ -244,7 +244,7 @@ describe('usage as it stands', () => {
 
   it('is refused for what there is not', async () => {
     const { code: metricCode } = s.metric('limitMetered');
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     expect(await s.t.call(userUsage, { userId: 999_999 }, s.merchant)).toMatchObject({ slug: 'user_not_found' });
     expect(await s.t.call(subscriptionUsage, { subscriptionId: 'x' }, s.merchant)).toMatchObject({
       slug: 'subscription_not_found',

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { submitChange } from '@recur/contracts';
 import { metrics } from '@recur/platform';
 import { billing } from '../../src/service.js';
-import { utc } from '../subscriptions/renewal/subscribers.js';
-import { charge, limit, type Metered, metered } from '../subscriptions/usage/metered.js';
+import { utc } from '../world/clock.js';
+import { charge, limit, type Metered, metered } from '../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {

@@ -113,7 +113,7 @@ describe.each([
     expect(new Set(urls.map(({ url }) => url)).size).toBe(64);
   });
 
-  it('refuses a call that names nobody: 51', async () => {
+  it('refuses a call that names nobody', async () => {
     for (const named of [{}, { userId: 0, externalUserId: '', email: '' }]) {
       expect(await t.call(operation, named)).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '' }] });
     }
@@ -135,7 +135,7 @@ describe.each([
     }
   });
 
-  it('refuses a user who is suspended: 52', async () => {
+  it('refuses a user who is suspended', async () => {
     const { user } = await t.done(newUser, { email: `suspended${page.length}@example.com` });
     await t.done(suspendUser, { userId: user.id });
     expect(await t.call(operation, { userId: user.id })).toMatchObject({ slug: 'user_inactive' });

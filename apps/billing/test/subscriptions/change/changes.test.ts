@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { invoiceStatus, listPendingUpdates, pendingUpdateEffect, pendingUpdateStatus } from '@recur/contracts';
-import { plans, type World, world } from './world.js';
+import { plans, roundPrices, type World, world } from '../../world/subscriptions.js';
 
 let w: World;
 beforeAll(async () => {
-  w = await world();
+  w = await world(roundPrices);
 });
 afterAll(() => w.t.close());
 
 describe('an upgrade', () => {
   it('bills what it previews, takes effect when it is paid, and ends the lines that it credits', async () => {
-    const sub = await w.paid();
+    const sub = await w.active();
     await w.at(sub, 0.5);
     const preview = await w.preview(sub, {});
     expect(preview).toMatchObject({ totalAmount: 5000, currency: 'EUR', discountMessage: '' });
@@ -71,7 +71,7 @@ describe('an upgrade', () => {
   });
 
   it('is superseded by the next one, whose credit is not less for it', async () => {
-    const sub = await w.paid();
+    const sub = await w.active();
     await w.at(sub, 0.5);
     const first = await w.change(sub, {});
     await w.types();
@@ -92,7 +92,7 @@ describe('an upgrade', () => {
   });
 
   it('lapses unpaid when its transfer is due, and gives back what it had credited', async () => {
-    const sub = await w.paid();
+    const sub = await w.active();
     await w.at(sub, 0.5);
     const made = await w.change(sub, {});
     w.clock.advance(3 * 86_400 - 1);
@@ -112,7 +112,7 @@ describe('an upgrade', () => {
   });
 
   it('to another interval starts a new period, and the rows tile time', async () => {
-    const sub = await w.paid();
+    const sub = await w.active();
     await w.at(sub, 0.5);
     const { invoiceId } = await w.change(sub, { newPlanId: plans.yearly });
     expect(await w.linesOf(invoiceId)).toEqual([-5000, 90_000]);
@@ -127,7 +127,7 @@ describe('an upgrade', () => {
   });
 
   it('without proration takes effect at once, and without lines', async () => {
-    const sub = await w.paid();
+    const sub = await w.active();
     await w.t.rows('update subscription_settings set upgrade_proration = false');
     await w.at(sub, 0.5);
     const { paid, invoiceId } = await w.change(sub, { newPlanId: plans.small, quantity: 1, effectImmediate: 1 });
@@ -137,7 +137,7 @@ describe('an upgrade', () => {
 
 describe('a downgrade', () => {
   it('waits for the end of the period, with the next invoice at the new price', async () => {
-    const sub = await w.paid({ planId: plans.large });
+    const sub = await w.active({ planId: plans.large });
     const preview = await w.preview(sub, { newPlanId: plans.small });
     expect(preview).toMatchObject({ totalAmount: 0, invoice: { lines: [] } });
     expect(preview.nextPeriodInvoice).toMatchObject({ totalAmount: 10_000, invoiceName: 'SubscriptionDowngrade' });
@@ -158,7 +158,7 @@ describe('a downgrade', () => {
   });
 
   it('that is asked for now is a credit note, whose total goes to main credit', async () => {
-    const sub = await w.paid({ planId: plans.large });
+    const sub = await w.active({ planId: plans.large });
     await w.at(sub, 0.5);
     const made = await w.change(sub, { newPlanId: plans.small, effectImmediate: 1, confirmTotalAmount: -5000 });
     expect(made).toMatchObject({
@@ -166,7 +166,7 @@ describe('a downgrade', () => {
       link: '',
       subscriptionPendingUpdate: { status: pendingUpdateStatus.finished },
     });
-    expect(await w.mainCredit(sub.userId)).toBe(5000);
+    expect(await w.balance(sub.userId)).toBe(5000);
     expect(await w.row(sub.subscriptionId)).toMatchObject({ plan_id: '10' });
     const note = (await w.creditNotes()).find(({ invoiceId }) => invoiceId === made.invoiceId);
     expect(note).toMatchObject({ totalAmount: -5000, status: invoiceStatus.paid });
@@ -175,6 +175,6 @@ describe('a downgrade', () => {
     const back = await w.change(sub, {});
     expect(back).toMatchObject({ paid: true, subscriptionPendingUpdate: { status: pendingUpdateStatus.finished } });
     expect(await w.linesOf(back.invoiceId)).toEqual([-2500, 5000]);
-    expect(await w.mainCredit(sub.userId)).toBe(2500);
+    expect(await w.balance(sub.userId)).toBe(2500);
   });
 });

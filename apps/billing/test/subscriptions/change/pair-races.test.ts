@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addTrialTime, cancelSubscription, planType, type Subscription } from '@recur/contracts';
-import { DAY, type World, world } from './world.js';
+import { DAY, roundPrices, type World, world } from '../../world/subscriptions.js';
 
 /** Plans of 30 days, so that every period is as long, whenever it begins: their next invoice is made an hour ahead. */
 const basic = 90;
@@ -10,7 +10,7 @@ const repeats = 4;
 
 let w: World;
 beforeAll(async () => {
-  w = await world();
+  w = await world(roundPrices);
   const thirtyDays = { intervalUnit: 'day', intervalCount: 30, type: planType.main };
   w.knowPlan(basic, { ...thirtyDays, amount: 1_000_000 });
   w.knowPlan(better, { ...thirtyDays, amount: 2_000_000 });
@@ -25,7 +25,7 @@ interface Racer {
 type Move = 'update' | 'cancel' | 'extend' | 'pay' | 'cycle';
 
 const moves: Record<Move, (racer: Racer) => Promise<unknown>> = {
-  update: ({ sub }) => w.refused(sub, { newPlanId: better, quantity: 3, effectImmediate: 1 }),
+  update: ({ sub }) => w.tryChange(sub, { newPlanId: better, quantity: 3, effectImmediate: 1 }),
   cancel: ({ sub: { subscriptionId } }) => w.t.call(cancelSubscription, { subscriptionId, prorate: true }),
   extend: ({ sub: { subscriptionId } }) => w.t.call(addTrialTime, { subscriptionId, appendTrialEndHour: 24 }),
   pay: ({ invoiceId }) => w.moves.receive(invoiceId),
@@ -36,7 +36,7 @@ const moves: Record<Move, (racer: Racer) => Promise<unknown>> = {
 type Scene = (count: number) => Promise<Racer[]>;
 const begun = async (count: number): Promise<Subscription[]> => {
   const subs: Subscription[] = [];
-  for (let at = 0; at < count; at++) subs.push(await w.paid({ planId: basic }));
+  for (let at = 0; at < count; at++) subs.push(await w.active({ planId: basic }));
   return subs;
 };
 const scenes: Record<string, Scene> = {
@@ -80,7 +80,7 @@ async function digest({ sub: { subscriptionId, userId, currentPeriodStart } }: R
     .map(({ kind, start_at, end_at, state }) => [kind, since(start_at), since(end_at), state])
     .sort((a, b) => Number(a[1]) - Number(b[1]));
   const times = [current_period_start, current_period_end, trial_end].map(since);
-  const money = await w.mainCredit(userId);
+  const money = await w.balance(userId);
   return JSON.stringify({ status, plan_id, quantity, times, invoices, updates, periods, money });
 }
 

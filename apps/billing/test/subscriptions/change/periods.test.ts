@@ -7,14 +7,13 @@ import {
   pendingUpdateStatus,
   previewNextInvoice,
   type Subscription,
-  setupGateway,
 } from '@recur/contracts';
 import { boundary } from '@recur/kernel';
-import { DAY, plans, type World, world } from './world.js';
+import { DAY, plans, roundPrices, type World, world } from '../../world/subscriptions.js';
 
 let w: World;
 beforeAll(async () => {
-  w = await world();
+  w = await world(roundPrices);
 });
 afterAll(() => w.t.close());
 
@@ -46,7 +45,7 @@ const small = { newPlanId: plans.small };
 
 describe('a deferred change', () => {
   it('is billed by the next invoice, and takes effect when its period begins', async () => {
-    const sub = await w.paid({ planId: plans.large });
+    const sub = await w.active({ planId: plans.large });
     const { subscriptionPendingUpdate } = await w.change(sub, small);
     const { subscriptionId } = sub;
     const { invoice: previewed } = await w.t.done(previewNextInvoice, { subscriptionId });
@@ -70,9 +69,8 @@ describe('a deferred change', () => {
   });
 
   it('is billed with the tax percentage and by the gateway that it names', async () => {
-    const sub = await w.paid({ planId: plans.large });
-    const { gateway } = await w.t.done(setupGateway, { gatewayName: 'sandbox', currency: 'EUR' });
-    const { gatewayId } = gateway;
+    const sub = await w.active({ planId: plans.large });
+    const { gatewayId } = await w.sandbox();
     await w.change(sub, { ...small, taxPercentage: 1900, gatewayId });
     const previewed = await previewOf(sub);
     expect(previewed).toMatchObject({ totalAmount: 11_900, taxAmount: 1900, gatewayId });
@@ -81,7 +79,7 @@ describe('a deferred change', () => {
   });
 
   it('replaces the open invoice of the next period when that begins', async () => {
-    const sub = await w.paid({ planId: plans.large });
+    const sub = await w.active({ planId: plans.large });
     await to(sub.currentPeriodEnd - 3 * DAY);
     const open = await next(sub);
     expect(open).toMatchObject({ totalAmount: 20_000, status: invoiceStatus.processing });
@@ -95,7 +93,7 @@ describe('a deferred change', () => {
   });
 
   it('credits a next period that is paid in full, and charges it anew', async () => {
-    const sub = await w.paid({ planId: plans.large });
+    const sub = await w.active({ planId: plans.large });
     await to(sub.currentPeriodEnd - 3 * DAY);
     const paid = await next(sub);
     await w.receive(paid.invoiceId);
@@ -113,11 +111,11 @@ describe('a deferred change', () => {
       nets: [-20_000, 10_000],
     });
     expect(amounts(previewed)).toEqual(amounts(note));
-    expect(await w.mainCredit(sub.userId)).toBe(10_000);
+    expect(await w.balance(sub.userId)).toBe(10_000);
   });
 
   it('of another interval counts periods from the end of the present one', async () => {
-    const sub = await w.paid();
+    const sub = await w.active();
     await w.change(sub, { newPlanId: plans.yearly, effectImmediate: 2 });
     await to(sub.currentPeriodEnd - 3 * DAY);
     await w.receive((await next(sub)).invoiceId);
@@ -130,7 +128,7 @@ describe('a deferred change', () => {
 
 describe('a change inside the lead window', () => {
   it('has the open invoice of the next period made again under the new plan', async () => {
-    const sub = await w.paid();
+    const sub = await w.active();
     await to(sub.currentPeriodEnd - 2 * DAY);
     const open = await next(sub);
     const { invoiceId } = await w.change(sub, {});
@@ -146,7 +144,7 @@ describe('a change inside the lead window', () => {
   });
 
   it('credits the next period, where it is paid, and charges it under the new plan', async () => {
-    const sub = await w.paid();
+    const sub = await w.active();
     const { currentPeriodStart: start, currentPeriodEnd: end } = sub;
     await to(end - 3 * DAY);
     await w.receive((await next(sub)).invoiceId);
@@ -162,7 +160,7 @@ describe('a change inside the lead window', () => {
 });
 
 it('a next period that is paid is not previewed again: the one after it is, with a change too', async () => {
-  const sub = await w.paid();
+  const sub = await w.active();
   await to(sub.currentPeriodEnd - 3 * DAY);
   const { invoiceId } = await next(sub);
   expect((await previewOf(sub)).invoiceId).toBe(invoiceId);
@@ -174,7 +172,7 @@ it('a next period that is paid is not previewed again: the one after it is, with
 });
 
 it('a change of an incomplete subscription replaces the invoice of the period that began unpaid', async () => {
-  const sub = await w.paid();
+  const sub = await w.active();
   await to(sub.currentPeriodEnd + 3600);
   expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'incomplete' });
   const open = await next(sub);
@@ -191,7 +189,7 @@ it('a change of an incomplete subscription replaces the invoice of the period th
 });
 
 it('a change of an incomplete subscription to another interval begins with the unpaid period', async () => {
-  const sub = await w.paid({ planId: plans.yearly });
+  const sub = await w.active({ planId: plans.yearly });
   await to(sub.currentPeriodEnd + 3600);
   const request = { newPlanId: plans.small };
   const { invoice: previewed } = await w.preview(sub, request);
@@ -209,21 +207,21 @@ it('a change of an incomplete subscription to another interval begins with the u
 });
 
 it('a change of an incomplete subscription waits while its invoice is cancelled', async () => {
-  const sub = await w.paid();
+  const sub = await w.active();
   await to(sub.currentPeriodEnd + 3600);
   await w.t.done(cancelInvoice, { invoiceId: (await next(sub)).invoiceId });
   const why = `The invoice of the current period of subscription ${sub.subscriptionId} is cancelled: change it once it is made again`;
-  expect(await w.refused(sub)).toMatchObject({ slug: 'subscription_wrong_state', message: why });
+  expect(await w.tryChange(sub)).toMatchObject({ slug: 'subscription_wrong_state', message: why });
   await to(w.clock.now() + DAY / 2);
   expect((await w.change(sub, {})).invoiceId).not.toBe('');
 });
 
 it('an end with the period credits a next period that is paid', async () => {
-  const sub = await w.paid();
+  const sub = await w.active();
   await to(sub.currentPeriodEnd - 3 * DAY);
   await w.receive((await next(sub)).invoiceId);
   await w.t.done(cancelAtPeriodEnd, { subscriptionId: sub.subscriptionId });
   await to(sub.currentPeriodEnd);
   expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'cancelled' });
-  expect(await w.mainCredit(sub.userId)).toBe(10_000);
+  expect(await w.balance(sub.userId)).toBe(10_000);
 });

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { invoiceStatus, previewChange, submitChange } from '@recur/contracts';
-import { type Subscribers, subscribers } from '../renewal/subscribers.js';
-import { type World, world } from './world.js';
+import { type Subscribers, subscribers } from '../../world/clock.js';
+import { roundPrices, type World, world } from '../../world/subscriptions.js';
 
 let w: World;
 let s: Subscribers;
 beforeAll(async () => {
-  w = await world();
+  w = await world(roundPrices);
   s = await subscribers();
 });
 afterAll(() => Promise.all([w.t.close(), s.t.close()]));
 
 it('a preview of a change that takes the place of an unpaid one is what its submit bills', async () => {
-  const sub = await w.paid();
+  const sub = await w.active();
   await w.at(sub, 0.4);
   const first = await w.change(sub, {});
   expect(await w.linesOf(first.invoiceId)).toEqual([-6000, 12_000]);
@@ -24,10 +24,10 @@ it('a preview of a change that takes the place of an unpaid one is what its subm
   expect(await w.linesOf(second.invoiceId)).toEqual([-6000, 24_000]);
 });
 
-it('a preview is refused as its submit is while the next period is paid as a deferred change sells it: 52', async () => {
+it('a preview is refused as its submit is while the next period is paid as a deferred change sells it', async () => {
   await s.anew('2026-01-31');
   const [large, small] = [s.plan({ amount: 2000 }), s.plan({ amount: 1000 })];
-  const { id: subscriptionId } = await s.subscribe({ userId: await s.buyer(), planId: large });
+  const { id: subscriptionId } = await s.subscribe({ userId: await s.userWithCard(), planId: large });
   const change = { subscriptionId, newPlanId: small, quantity: 1 };
   await s.t.done(submitChange, change, s.merchant);
   await s.to('2026-02-27T23:00');

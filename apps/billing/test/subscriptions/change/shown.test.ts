@@ -12,16 +12,16 @@ import {
   splitPayments,
   subscriptionTimelineStatus,
 } from '@recur/contracts';
-import { plans, type World, world } from './world.js';
+import { plans, roundPrices, type World, world } from '../../world/subscriptions.js';
 
 let w: World;
 beforeAll(async () => {
-  w = await world();
+  w = await world(roundPrices);
 });
 afterAll(() => w.t.close());
 
 it('a timeline has the changes inside a period, beside the period', async () => {
-  const sub = await w.paid({ quantity: 1 });
+  const sub = await w.active({ quantity: 1 });
   const { subscriptionId, userId } = sub;
   const addonParams = [{ addonPlanId: plans.addon, quantity: 2 }];
   const times: number[] = [];
@@ -67,7 +67,7 @@ it('a timeline has the changes inside a period, beside the period', async () => 
 
 describe('payments', () => {
   it('and refunds name the subscription of their invoice', async () => {
-    const { subscriptionId, latestInvoiceId: invoiceId, userId } = await w.paid();
+    const { subscriptionId, latestInvoiceId: invoiceId, userId } = await w.active();
     const { payment } = await w.detail(invoiceId);
     const paymentId = payment?.paymentId ?? '';
     expect(payment).toMatchObject({ subscriptionId });
@@ -83,7 +83,7 @@ describe('payments', () => {
 
   it('of an invoice: the current one, the one that succeeded, none once it is cancelled', async () => {
     const split = (invoiceId: string) => w.t.done(splitPayments, { invoiceId });
-    const { invoiceId, paymentId } = await w.submitted();
+    const { invoiceId, paymentId } = await w.create();
     const open = {
       paymentId,
       splitSequence: 1,
@@ -117,7 +117,7 @@ describe('payments', () => {
       paidAmount: 9900,
       remainingAmount: 0,
     });
-    const other = await w.submitted();
+    const other = await w.create();
     await w.t.done(clearInvoicePayment, { invoiceId: other.invoiceId });
     expect(await split(other.invoiceId)).toMatchObject({ payments: [], remainingAmount: 10_000 });
     await w.t.done(cancelInvoice, { invoiceId: other.invoiceId });

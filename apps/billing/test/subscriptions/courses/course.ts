@@ -30,8 +30,8 @@ import {
   submitChange,
   updateSubscriptionConfig,
 } from '@recur/contracts';
-import type { Subscribers } from '../renewal/subscribers.js';
-import { charge } from '../usage/metered.js';
+import type { Subscribers } from '../../world/clock.js';
+import { charge } from '../../world/usage.js';
 import { type Ask, broken, unbalanced } from './audit.js';
 import { Random } from './random.js';
 
@@ -189,7 +189,7 @@ export class Course {
     if (random.chance(0.4)) {
       this.metric = `m${merchantId}`;
       const types = { type: metricType.chargeMetered, aggregationType: aggregationType.sum };
-      s.s.knowMetric(merchantId, types, merchantId);
+      s.knowMetric(merchantId, types, merchantId);
       metered = { metricMeteredCharge: [charge(merchantId, { standardAmount: 7 })] };
     }
     const other = { intervalUnit: random.pick(['week', 'month', 'year']), intervalCount: random.pick([1, 2]) };
@@ -229,7 +229,7 @@ export class Course {
 
   private async subscribed(): Promise<boolean> {
     const { random, s } = this;
-    this.userId = await s.buyer();
+    this.userId = await s.userWithCard();
     const made = await this.call(createSubscription, {
       gatewayId: s.gatewayId(),
       userId: this.userId,

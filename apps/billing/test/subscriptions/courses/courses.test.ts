@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { isMany, sized } from '@recur/platform/testing/size';
-import { type Subscribers, subscribers } from '../renewal/subscribers.js';
+import { type Subscribers, subscribers } from '../../world/clock.js';
 import { Course, seen } from './course.js';
 
 /*

@@ -50,7 +50,7 @@ function changed({ from, to, at, periods = [thirtyDays], lines, discount, tax = 
 }
 
 describe('the lines of a change', () => {
-  it('100 % off 7200, 1 → 2 seats with 20 of 30 days left: credit 0, charge 9600', () => {
+  it('a second seat with 20 of 30 days left of a period that was free by a code credits nothing and charges 9600', () => {
     const period = thirtyDays;
     const lines = paidLines([fullItem(plan(7200n), period)], { discount: { kind: 'percentage', percentage: 10_000 } });
     const { items, ended } = changed({ from: [plan(7200n)], to: [plan(7200n, 2)], at: 10 * day, lines });
@@ -58,14 +58,14 @@ describe('the lines of a change', () => {
     expect(ended).toEqual(lines);
   });
 
-  it('recurring 50 %: net 5000, 12 of 30 days left: −2000; new 20000: 8000 − 4000', () => {
+  it('a change with 12 of 30 days left under a lasting 50 % credits 2000 of 5000 and charges 8000 less 4000', () => {
     const { items, document } = changed({ from: [plan(10_000n)], to: [plan(20_000n)], at: 18 * day, discount: half });
     expect(amountsOf(items)).toEqual([-2000n, 8000n]);
     expect(document.lines.map(line => line.discountAmount)).toEqual([0n, 4000n]);
     expect(document.amounts.totalAmount).toBe(2000n);
   });
 
-  it('1000 → 2000 at day 10 → 4000 at day 20 of 30: −667 + 1333, then −667 + 1333', () => {
+  it('upgrades to 2000 on day 10 and to 4000 on day 20 of 30 credit 667 and charge 1333 each', () => {
     const first = changed({ from: [plan(1000n)], to: [plan(2000n)], at: 10 * day });
     expect(amountsOf(first.items)).toEqual([-667n, 1333n]);
     const lines = paidLines(first.items, {}, 'in_2');
@@ -74,7 +74,7 @@ describe('the lines of a change', () => {
     expect(second.items[0]?.source?.lineId).toBe('in_2_2');
   });
 
-  it('333 × 3 → × 4 for a third: −333 + 444', () => {
+  it('a fourth seat at 333 for a third of the period credits 333 and charges 444', () => {
     const { items } = changed({ from: [plan(333n, 3)], to: [plan(333n, 4)], at: 20 * day });
     expect(amountsOf(items)).toEqual([-333n, 444n]);
     expect(items.map(({ quantity }) => quantity)).toEqual([1, 1]);
@@ -95,7 +95,7 @@ describe('the lines of a change', () => {
     expect(amountsOf(items)).toEqual([-1000n, 2000n]);
   });
 
-  it('anchor 31 Jan, period 02-28 → 03-31, 1000 → 2000 on 03-15: −516 + 1032', () => {
+  it('an upgrade from 1000 to 2000 on 15 March, in a period from 28 February to 31 March, credits 516 and charges 1032', () => {
     const period = dates('2026-02-28', '2026-03-31');
     const { start: at } = dates('2026-03-15', '2026-03-31');
     const { items } = changed({ from: [plan(1000n)], to: [plan(2000n)], at, periods: [{ ...period, full: period }] });
@@ -170,7 +170,7 @@ describe('the lines of a change', () => {
 });
 
 describe('the discount on the charge lines of a change', () => {
-  it('fixed 500 of 1000, upgrade to 2000 with 40 % left: −200, 800 − 200, net +400', () => {
+  it('an upgrade from 1000 less 500 to 2000 with 40 % left credits 200 and charges 800 less 200', () => {
     const fixed: DiscountTerms = { kind: 'fixed', amount: 500n };
     const { items, document } = changed({ from: [plan(1000n)], to: [plan(2000n)], at: 18 * day, discount: fixed });
     expect(amountsOf(items)).toEqual([-200n, 800n]);
@@ -178,7 +178,7 @@ describe('the discount on the charge lines of a change', () => {
     expect(document.amounts.totalAmountExcludingTax).toBe(400n);
   });
 
-  it('plan 1000 + add-on 500, fixed 300 (200 and 100), add-on × 2 at half: −200 + 500 − 50', () => {
+  it('a second add-on of 500 at half of the period, under 300 off plan and add-on, credits 200 and charges 500 less 50', () => {
     const { items, document } = changed({
       from: [plan(1000n), addon(3, 500n)],
       to: [plan(1000n), addon(3, 500n, 2)],
@@ -191,13 +191,13 @@ describe('the discount on the charge lines of a change', () => {
 });
 
 describe('documents of changes', () => {
-  it('plan 10000 + 20 % paid, at half of the month to 4000 at once: −5000 + 2000, tax −600, total −3600', () => {
+  it('a downgrade from 10000 to 4000 at half of the month comes to −3600 with its tax of −600', () => {
     const { items, document } = changed({ from: [plan(10_000n)], to: [plan(4000n)], at: 15 * day, tax: 20 });
     expect(amountsOf(items)).toEqual([-5000n, 2000n]);
     expect(document.amounts).toMatchObject({ taxAmount: -600n, totalAmount: -3600n });
   });
 
-  it('1000 → 2000, 1 of 30 days left, next period paid: −33 + 67 − 1000 + 2000, tax 20 % 207, total 1241', () => {
+  it('an upgrade to 2000 one day before a period that is paid bills both periods: 1241 with tax of 207', () => {
     const next: PaidPeriod = { start: 30 * day, end: 60 * day, full: { start: 30 * day, end: 60 * day } };
     const { items, document } = changed({
       from: [plan(1000n)],
@@ -223,7 +223,7 @@ describe('endings', () => {
   const [usageItem] = [{ ...fullItem(plan(1250n), tenDays), key: 'usage:5', kind: 'metered' as const }];
   const ending = { at: 6 * day, periodEnd: 10 * day, sold: lines, usage: [usageItem] };
 
-  it('net 10000 + 2000, 40 % left, usage 1250: −2750, tax −550: credit note 3300', () => {
+  it('a cancellation with 40 % left of 10000 and usage of 1250 is a credit note of 2750 and its tax of 550', () => {
     const { items, ended, dropped } = finalItems({ ...ending, prorate: true, invoiceNow: true });
     const { amounts } = calculated(items, { tax: rate(20) });
     expect(amounts).toMatchObject({ totalAmountExcludingTax: -2750n, taxAmount: -550n, totalAmount: -3300n });

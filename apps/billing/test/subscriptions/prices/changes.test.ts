@@ -7,8 +7,8 @@ import {
   priceChangeCounts,
   submitChange,
 } from '@recur/contracts';
-import { utc } from '../renewal/subscribers.js';
-import { type Pricing, pricing } from './priced.js';
+import { utc } from '../../world/clock.js';
+import { type Pricing, pricing } from '../../world/prices.js';
 
 let p: Pricing;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ const counted = async (input: object): Promise<unknown> => {
 describe('the walk over the subscriptions of a plan', () => {
   it('changes nothing where it comes again', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.change(planId, 1200);
     await p.t.work.drain();
     const before = await p.t.rows('select version, price_changes from subscriptions where subscription_id = $1', [id]);
@@ -47,7 +47,7 @@ describe('the walk over the subscriptions of a plan', () => {
 
   it('comes a second time for an order that was priced before and saved after it', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     const sold = `select plan_snapshot, items, amount from subscriptions where subscription_id = $1`;
     const [old] = await p.t.rows(sold, [id]);
     await p.change(planId, 1200);
@@ -62,7 +62,7 @@ describe('the walk over the subscriptions of a plan', () => {
 
   it('goes through all of them in pieces, ended ones left out', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.t.rows(
       `insert into subscriptions select (jsonb_populate_record(s, jsonb_build_object('subscription_id', 'sub_copy' || n,
          'id', 100000 + n, 'user_id', 100000 + n, 'status', case when n > 410 then 'expired' else 'active' end))).*
@@ -87,7 +87,7 @@ describe('the walk over the subscriptions of a plan', () => {
 describe('a change of a subscription', () => {
   it('in the same plan takes the new amount at once, and nothing is announced', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.change(planId, 1200);
     await p.to('2026-02-15');
     await submit(id, planId, { quantity: 2 });
@@ -101,7 +101,7 @@ describe('a change of a subscription', () => {
 
   it('that waits for the end of the period has the price of its submit; a later price is announced once it is there', async () => {
     const [large, small] = [p.plan({ amount: 2000 }), p.plan({ amount: 1000, planName: 'Basic' })];
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId: large });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId: large });
     await submit(id, small, { effectImmediate: 2 });
     await p.change(small, 1100);
     await p.to('2026-03-01T01:00');
@@ -118,7 +118,7 @@ describe('a change that waits, once the next period is paid at the new price', (
   const prepaid = async () => {
     const autoChargeConfig = { ...emptyOf(PlanAutoChargeConfig), autoChargeLeadTime: 2 * 86_400 };
     const [planId, small] = [p.plan({ autoChargeConfig }), p.plan({ amount: 500 })];
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.change(planId, 1200);
     await p.to('2026-03-30T12:00');
     expect(await netsOf(id)).toEqual([1000, 1000, 1200]);
@@ -146,7 +146,7 @@ describe('a change that waits, once the next period is paid at the new price', (
 describe('a second price change', () => {
   it('before the first takes effect replaces it, with a notice of its own', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.change(planId, 1200);
     await p.to('2026-03-10');
     await p.events(id);
@@ -166,7 +166,7 @@ describe('a second price change', () => {
 
   it('back to the price that it has takes it back, and says so where it was announced', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.change(planId, 1200);
     await p.to('2026-03-10');
     await p.events(id);
@@ -180,7 +180,7 @@ describe('a second price change', () => {
 
   it('after the first took effect starts from there', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.change(planId, 1200);
     await p.to('2026-04-02');
     await p.change(planId, 1300);
@@ -193,8 +193,8 @@ it('counts the subscriptions to a plan or add-on whose price differs, each in it
   const addonId = p.plan({ amount: 500, type: planType.recurringAddon });
   const planId = p.plan({ bindingAddonIds: String(addonId) });
   const addonParams = [{ addonPlanId: addonId, quantity: 1 }];
-  await p.subscribe({ userId: await p.buyer(), planId, addonParams });
-  await p.subscribe({ userId: await p.buyer(), planId });
+  await p.subscribe({ userId: await p.userWithCard(), planId, addonParams });
+  await p.subscribe({ userId: await p.userWithCard(), planId });
   expect(await counted({ planId, newAmount: 1200 })).toEqual({
     activeAffectedSubscriptions: 2,
     totalAffectedSubscriptions: 2,
@@ -214,7 +214,7 @@ it('counts one in another currency by the rules that it was sold by', async () =
   const rule = { ...emptyOf(MultiCurrencyConfig), currency: 'USD', exchangeRate: 1.1 };
   const rated = p.plan({ multiCurrencies: [rule] });
   const fixed = p.plan({ multiCurrencies: [{ ...rule, fixedAmount: 1300 }] });
-  for (const planId of [rated, fixed]) await p.subscribe({ userId: await p.buyer(), planId, currency: 'USD' });
+  for (const planId of [rated, fixed]) await p.subscribe({ userId: await p.userWithCard(), planId, currency: 'USD' });
   const total = async (planId: number, newAmount: number) => {
     const { totalAffectedSubscriptions } = (await counted({ planId, newAmount })) as Record<string, unknown>;
     return totalAffectedSubscriptions;

@@ -14,8 +14,8 @@ import {
   previewNextInvoice,
   updateSubscriptionConfig,
 } from '@recur/contracts';
-import { utc } from '../renewal/subscribers.js';
-import { type Pricing, pricing } from './priced.js';
+import { utc } from '../../world/clock.js';
+import { type Pricing, pricing } from '../../world/prices.js';
 
 let p: Pricing;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeEach(() => p.anew('2026-02-01'));
 describe('a price change of a plan that runs', () => {
   it('is announced 30 days before the period with which it takes effect, whose invoice names both prices', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.to('2026-02-10');
     await p.change(planId, 1200);
     await p.to('2026-02-10T01:00');
@@ -51,7 +51,7 @@ describe('a price change of a plan that runs', () => {
   it('takes effect with the next period that is not made where there are no days of notice, which is given at once', async () => {
     await p.t.done(updateSubscriptionConfig, { noticeDays: 0 }, p.merchant);
     const planId = p.plan();
-    const [early, late] = [await p.buyer(), await p.buyer()];
+    const [early, late] = [await p.userWithCard(), await p.userWithCard()];
     const { id } = await p.subscribe({ userId: early, planId });
     await p.to('2026-02-15');
     const other = await p.subscribe({ userId: late, planId });
@@ -75,7 +75,7 @@ describe('a price change of a plan that runs', () => {
     const addonId = p.plan({ amount: 500, type: planType.recurringAddon, planName: 'Seats' });
     const planId = p.plan({ bindingAddonIds: String(addonId), description: 'Everything' });
     const addonParams = [{ addonPlanId: addonId, quantity: 3 }];
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId, addonParams });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId, addonParams });
     await p.change(addonId, 450);
     await p.to('2026-02-02');
     await p.change(planId, 1100);
@@ -103,7 +103,7 @@ describe('a price change of a plan that runs', () => {
       p.plan({ multiCurrencies: [{ ...rule, fixedAmount: 1300 }] }),
     ];
     const subscribed = async (planId: number) =>
-      (await p.subscribe({ userId: await p.buyer(), planId, currency: 'USD' })).id;
+      (await p.subscribe({ userId: await p.userWithCard(), planId, currency: 'USD' })).id;
     const [first, second] = [await subscribed(rated), await subscribed(fixed)];
     await p.change(rated, 1200);
     await p.change(fixed, 1200);
@@ -119,7 +119,7 @@ describe('a price change of a plan that runs', () => {
 
   it('is not announced while the subscription is to end with its period; once it goes on, in time', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.t.done(cancelAtPeriodEnd, { subscriptionId: id }, p.merchant);
     await p.change(planId, 1200);
     await p.t.done(updateSubscriptionConfig, { noticeDays: 10 }, p.merchant);
@@ -138,11 +138,11 @@ describe('a price change of a plan that runs', () => {
 
   it('of a plan with usage changes the fee on the invoice that waits for usage', async () => {
     const of = { type: metricType.chargeMetered, aggregationType: aggregationType.sum, metricName: 'Calls' };
-    p.s.knowMetric(3, of, p.merchant.merchantId);
+    p.knowMetric(3, of, p.merchant.merchantId);
     const planId = p.plan({
       metricMeteredCharge: [{ ...emptyOf(MetricPlanCharge), metricId: 3, standardAmount: 10 }],
     });
-    const userId = await p.buyer();
+    const userId = await p.userWithCard();
     const { id } = await p.subscribe({ userId, planId });
     await p.change(planId, 1200);
     await p.to('2026-03-15');
@@ -160,7 +160,7 @@ describe('a price change of a plan that runs', () => {
 
   it('is named on an invoice that is made again, and in its explanation', async () => {
     const planId = p.plan();
-    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.change(planId, 1200);
     await p.to('2026-03-30');
     const { invoiceId } = await p.state(id);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { updateSubscriptionConfig } from '@recur/contracts';
-import { type Pricing, pricing } from './priced.js';
+import { type Pricing, pricing } from '../../world/prices.js';
 
 let p: Pricing;
 const folder = mkdtempSync(path.join(tmpdir(), 'recur-price-mails-'));
@@ -27,7 +27,7 @@ const mailsTo = async (userId: number) =>
 
 describe('the e-mail to a subscriber', () => {
   it('is written with the notice, once, and again where the announced price is taken back', async () => {
-    const [planId, userId] = [p.plan(), await p.buyer()];
+    const [planId, userId] = [p.plan(), await p.userWithCard()];
     await p.subscribe({ userId, planId });
     await p.change(planId, 1200);
     await p.to('2026-03-01');
@@ -40,7 +40,7 @@ describe('the e-mail to a subscriber', () => {
   });
 
   it('is in the language of the user', async () => {
-    const [planId, userId] = [p.plan(), await p.buyer('succeeds', { language: 'de' })];
+    const [planId, userId] = [p.plan(), await p.userWithCard('succeeds', { language: 'de' })];
     await p.subscribe({ userId, planId });
     await p.change(planId, 1200);
     await p.to('2026-03-10');
@@ -49,7 +49,7 @@ describe('the e-mail to a subscriber', () => {
 
   it('is not written where the merchant has switched e-mails off; the notice is given', async () => {
     await p.t.done(updateSubscriptionConfig, { invoiceEmail: false }, p.merchant);
-    const [planId, userId] = [p.plan(), await p.buyer()];
+    const [planId, userId] = [p.plan(), await p.userWithCard()];
     const { id } = await p.subscribe({ userId, planId });
     await p.change(planId, 1200);
     await p.to('2026-03-10');

@@ -11,7 +11,7 @@ import {
   type Plan,
 } from '@recur/contracts';
 import pg from 'pg';
-import { type Subscribers, subscribers, utc } from './subscribers.js';
+import { type Subscribers, subscribers, utc } from '../../world/clock.js';
 
 /* Subscriptions that are due together are renewed by statements that serve all of them. */
 
@@ -52,25 +52,25 @@ async function renewed(count: number, kind: string): Promise<number> {
   await s.anew('2026-01-31');
   const { merchantId } = s.merchant;
   const metric = { type: metricType.chargeMetered, aggregationType: aggregationType.sum, metricName: 'Calls' };
-  s.s.knowMetric(METRIC, metric, merchantId);
+  s.knowMetric(METRIC, metric, merchantId);
   await half();
   const planId = s.plan(plan);
   const users: number[] = [];
   for (let at = 0; at < count; at++) {
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     await s.subscribe({ userId, planId, ...terms });
     users.push(userId);
   }
   await s.t.rows(`delete from due_work where kind <> 'subscription.next' or merchant_id <> $1`, [merchantId]);
   // by the machine's clock: the runner takes them as one batch
   const [clock] = await s.t.rows('select offset_seconds from clocks where merchant_id = $1', [merchantId]);
-  const upcoming = utc(on) - Number(clock?.offset_seconds) - s.s.clock.now();
-  s.s.clock.advance(upcoming);
+  const upcoming = utc(on) - Number(clock?.offset_seconds) - s.clock.now();
+  s.clock.advance(upcoming);
   const query = jest.spyOn(pg.Client.prototype, 'query');
   for (let round = 0; round < 3; round++) await s.t.work.drain();
   const { length } = query.mock.calls;
   query.mockRestore();
-  s.s.clock.advance(-upcoming);
+  s.clock.advance(-upcoming);
   const made = await s.t.rows(
     `select counter::int as counter from invoices
       where merchant_id = $1 and bill_reason = 'cycle' and status <> 'pending' order by counter`,

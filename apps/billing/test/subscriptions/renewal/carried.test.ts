@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelSubscription, listCreditNotes, planType, previewChange, submitChange } from '@recur/contracts';
-import { type Subscribers, subscribers } from './subscribers.js';
+import { type Subscribers, subscribers } from '../../world/clock.js';
 
 let s: Subscribers;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ async function linesOf(subscriptionId: string): Promise<number[]> {
 
 it('lines that the next invoice has carried stay unbilled when a change withdraws it, and come first on the one made again', async () => {
   await s.t.rows(`update gateways set minimum_amount = 50, currency = 'EUR' where gateway_id = $1`, [s.gatewayId()]);
-  const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan() });
+  const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan() });
   const upgrade = (amount: number) =>
     s.t.done(submitChange, { subscriptionId: id, newPlanId: s.plan({ amount }), quantity: 1 }, s.merchant);
   await s.to('2026-02-21');
@@ -36,7 +36,7 @@ it('lines that the next invoice has carried stay unbilled when a change withdraw
 
 it('lines that the next invoice has carried are set off by an end that is prorated', async () => {
   await s.t.rows(`update gateways set minimum_amount = 50, currency = 'EUR' where gateway_id = $1`, [s.gatewayId()]);
-  const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan() });
+  const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan() });
   await s.to('2026-02-21');
   await s.t.done(submitChange, { subscriptionId: id, newPlanId: s.plan({ amount: 1100 }), quantity: 1 }, s.merchant);
   await s.to('2026-02-26');
@@ -64,7 +64,7 @@ describe('below a minimum of 50, 30 days at 1000', () => {
   async function changedOnce(scenario = 'succeeds') {
     await s.anew('2026-03-01');
     await s.t.rows(`update gateways set minimum_amount = 50, currency = 'EUR' where gateway_id = $1`, [s.gatewayId()]);
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     const { id } = await s.subscribe({ userId, planId: s.plan({ ...days, amount: 1000 }) });
     if (scenario !== 'succeeds') await s.swap(userId, scenario);
     await s.to('2026-03-16');
@@ -134,7 +134,7 @@ describe('below a minimum of 50, 30 days at 1000', () => {
     await s.t.rows(`update gateways set minimum_amount = 50, currency = 'EUR' where gateway_id = $1`, [s.gatewayId()]);
     const addonPlanId = s.plan({ ...days, amount: 60, type: planType.recurringAddon });
     const planId = s.plan({ ...days, amount: 1000, bindingAddonIds: `${addonPlanId}` });
-    const { id } = await s.subscribe({ userId: await s.buyer(), planId });
+    const { id } = await s.subscribe({ userId: await s.userWithCard(), planId });
     const addons = (quantity: number) => (quantity === 0 ? [] : [{ addonPlanId, quantity }]);
     const to = (count: number) => ({
       subscriptionId: id,
@@ -156,7 +156,7 @@ describe('a line that charges time and is carried', () => {
   async function carriedChange() {
     await s.anew('2026-03-01');
     await s.t.rows(`update gateways set minimum_amount = 100, currency = 'EUR' where gateway_id = $1`, [s.gatewayId()]);
-    const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan() });
+    const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan() });
     const change = (amount: number) =>
       s.t.done(submitChange, { subscriptionId: id, newPlanId: s.plan({ amount }), quantity: 1 }, s.merchant);
     await s.to('2026-03-16T12:00');
@@ -203,7 +203,7 @@ describe('a line that charges time and is carried', () => {
       await s.t.rows(`update gateways set minimum_amount = 100, currency = 'EUR' where gateway_id = $1`, [
         s.gatewayId(),
       ]);
-      const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan({ amount: 100_000 }) });
+      const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan({ amount: 100_000 }) });
       const change = (amount: number) =>
         s.t.done(submitChange, { subscriptionId: id, newPlanId: s.plan({ amount }), quantity: 1 }, s.merchant);
       await s.to('2026-03-16T12:00');

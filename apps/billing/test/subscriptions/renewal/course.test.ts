@@ -14,7 +14,7 @@ import {
   renewSubscription,
   resumeSubscription,
 } from '@recur/contracts';
-import { type Subscribers, shown, subscribers, utc } from './subscribers.js';
+import { type Subscribers, shown, subscribers, utc } from '../../world/clock.js';
 
 let s: Subscribers;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterAll(() => s.t.close());
 const extend = (subscriptionId: string, appendTrialEndHour: number) =>
   s.t.call(addTrialTime, { subscriptionId, appendTrialEndHour }, s.merchant);
 const begun = async (over: object = {}, scenario = 'succeeds') => {
-  const userId = await s.buyer(scenario);
+  const userId = await s.userWithCard(scenario);
   return { userId, ...(await s.subscribe({ userId, planId: s.plan({ amount: 3000 }), ...over })) };
 };
 const trialEnd = async (id: string) =>
@@ -116,7 +116,7 @@ describe('add_new_trial_start', () => {
   });
 
   it('in place of the time of a first period that is not paid, from its start on', async () => {
-    const userId = await s.buyer('declines_softly');
+    const userId = await s.userWithCard('declines_softly');
     const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 3000 }), startIncomplete: true });
     expect(await s.dates(id)).toBe('incomplete 02-28 03-28');
     const { invoiceId } = await s.state(id);
@@ -142,7 +142,7 @@ describe('change_due_day', () => {
   const change = (subscriptionId: string, dueDay: number) =>
     s.t.call(changeDueDay, { subscriptionId, dueDay }, s.merchant);
 
-  it('leads to the day by a stub after the current period: 3000 a month, due day 25', async () => {
+  it('leads to the day by a stub after the current period', async () => {
     const { id } = await begun();
     const answer = await change(id, 25);
     expect(answer).toMatchObject({ ok: true, data: { invoice: { totalAmount: 1500 } } });
@@ -297,17 +297,17 @@ describe('the course of a subscription', () => {
     expect(await s.t.call(resumeSubscription, { subscriptionId: 'sub_none' }, s.merchant)).toMatchObject({
       slug: 'subscription_not_found',
     });
-    s.s.clock.advance(6 * 86_400);
+    s.clock.advance(6 * 86_400);
     await s.t.work.drain();
     expect(await resume()).toMatchObject({ ok: true });
     await s.t.work.drain();
     expect(await s.invoices(id)).toHaveLength(2);
     for (let n = 0; n < 14; n++) {
-      s.s.clock.advance(43_200);
+      s.clock.advance(43_200);
       await s.t.work.drain();
     }
     const { start, end } = await s.state(id);
-    const [{ now = 0 } = {}] = [{ now: s.s.clock.now() + utc('2026-01-31') - utc('2026-01-15T12:00') }];
+    const [{ now = 0 } = {}] = [{ now: s.clock.now() + utc('2026-01-31') - utc('2026-01-15T12:00') }];
     expect(start <= now && now < end).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addTrialTime, cancelInvoice, invoiceStatus, previewNextInvoice, submitChange } from '@recur/contracts';
-import { type Subscribers, subscribers, utc } from './subscribers.js';
+import { type Subscribers, subscribers, utc } from '../../world/clock.js';
 
 let s: Subscribers;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ const steps = [
 ].map(step => ({ ...step, metadata: {}, trialCompareAtPrice: 0 }));
 
 it('renews month by month from the original day, and charges two hours before each period', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan() });
   expect(await s.dates(id)).toBe('active 01-31 02-28');
   await s.events(id);
@@ -39,7 +39,7 @@ it('renews month by month from the original day, and charges two hours before ea
 });
 
 it('is incomplete from the start of an unpaid period until its deadline, then expired', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan() });
   await s.to('2026-03-01');
   await s.swap(userId, 'declines_softly');
@@ -62,7 +62,7 @@ it('is incomplete from the start of an unpaid period until its deadline, then ex
 });
 
 it('a payment that is late moves no boundary', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan() });
   await s.to('2026-02-20');
   await s.swap(userId, 'declines_softly');
@@ -75,7 +75,7 @@ it('a payment that is late moves no boundary', async () => {
 });
 
 it('makes a cancelled invoice again after a retry interval, for the same period and with the same deadline', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan() });
   await s.to('2026-02-25T06:00');
   const { invoiceId } = await s.state(id);
@@ -101,7 +101,7 @@ it('makes a cancelled invoice again after a retry interval, for the same period 
 });
 
 it('a cancelled invoice that would be made again after its deadline is not: the subscription ends then', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan() });
   await s.to('2026-02-20');
   await s.swap(userId, 'declines_softly');
@@ -115,7 +115,7 @@ it('a cancelled invoice that would be made again after its deadline is not: the 
 });
 
 it('bills a year fifteen days ahead, once', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 12000, intervalUnit: 'year' }) });
   await s.to('2027-01-15');
   expect(await s.invoices(id)).toHaveLength(1);
@@ -127,7 +127,7 @@ it('bills a year fifteen days ahead, once', async () => {
 
 describe('a plan that ends with its trial', () => {
   const begun = async () =>
-    s.subscribe({ userId: await s.buyer(), planId: s.plan({ multiTrials: steps, cancelAtTrialEnd: 1 }) });
+    s.subscribe({ userId: await s.userWithCard(), planId: s.plan({ multiTrials: steps, cancelAtTrialEnd: 1 }) });
   const preview = (subscriptionId: string) => s.t.call(previewNextInvoice, { subscriptionId }, s.merchant);
 
   it('goes through all steps, each previewed and billed before it begins, and ends then', async () => {
@@ -158,7 +158,7 @@ describe('a plan that ends with its trial', () => {
 });
 
 it('goes through the steps of a trial, each with its own invoice, and bills the plan from their end', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan({ multiTrials: steps }) });
   await s.to('2026-05-01');
   expect(await s.invoices(id)).toEqual([
@@ -171,7 +171,7 @@ it('goes through the steps of a trial, each with its own invoice, and bills the 
 
 it('a free step that is known already is previewed by the invoice after it', async () => {
   const multiTrials = steps.map((step, at) => ({ ...step, trialPrice: at === 0 ? 100 : 0 }));
-  const { id: subscriptionId } = await s.subscribe({ userId: await s.buyer(), planId: s.plan({ multiTrials }) });
+  const { id: subscriptionId } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan({ multiTrials }) });
   await s.to('2026-02-05');
   expect((await s.periods(subscriptionId)).at(-1)).toMatchObject({
     start_at: String(utc('2026-02-07')),
@@ -182,9 +182,9 @@ it('a free step that is known already is previewed by the invoice after it', asy
 });
 
 it('parks a subscription of which more than three periods were missed while billing was away', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan({ intervalUnit: 'day' }) });
-  s.s.clock.advance(6 * 86_400);
+  s.clock.advance(6 * 86_400);
   await s.t.work.drain();
   expect(await s.invoices(id)).toHaveLength(1);
   const [row] = await s.t.rows('select parked_reason, status from subscriptions where subscription_id = $1', [id]);
@@ -192,24 +192,24 @@ it('parks a subscription of which more than three periods were missed while bill
 });
 
 it('catches up one period per retry interval after a shorter downtime', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan({ intervalUnit: 'day' }) });
-  s.s.clock.advance(2.5 * 86_400);
+  s.clock.advance(2.5 * 86_400);
   await s.t.work.drain();
   expect(await s.invoices(id)).toHaveLength(2);
-  s.s.clock.advance(43_200);
+  s.clock.advance(43_200);
   await s.t.work.drain();
   expect(await s.invoices(id)).toHaveLength(3);
   expect(await s.dates(id)).toBe('active 02-02 02-03');
 });
 
 it('carries out a deferred change whose period began while billing was away', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const [large, small] = [s.plan({ amount: 2000 }), s.plan({ amount: 1000 })];
   const { id } = await s.subscribe({ userId, planId: large });
   await s.t.done(submitChange, { subscriptionId: id, newPlanId: small, quantity: 1 }, s.merchant);
   const { end } = await s.state(id);
-  s.s.clock.advance(end + 86_400 - s.s.clock.now());
+  s.clock.advance(end + 86_400 - s.clock.now());
   await s.t.work.drain();
   const [row] = await s.t.rows(
     'select plan_id, pending_update_id, status from subscriptions where subscription_id = $1',

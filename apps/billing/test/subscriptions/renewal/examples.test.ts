@@ -17,7 +17,7 @@ import {
   submitChange,
   updateSubscriptionConfig,
 } from '@recur/contracts';
-import { type Subscribers, shown, subscribers, utc } from './subscribers.js';
+import { type Subscribers, shown, subscribers, utc } from '../../world/clock.js';
 
 // Worked examples of the rules for periods, changes and trials, by the commands and the clock of a merchant.
 
@@ -29,7 +29,7 @@ afterAll(() => s.t.close());
 
 const merchant = () => ({ ...s.merchant, actor: { kind: 'key' as const, id: '1', display: 'sk_…' } });
 const begun = async (amount: number, over: object = {}, plan: Partial<Plan> = {}) => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan({ amount, ...plan }), ...over });
   return { id };
 };
@@ -84,7 +84,7 @@ describe('periods', () => {
     expect(await s.dates(id)).toBe('active 02-28 03-31');
   });
 
-  it('3000 a month, due day 25, asked for in the period that ends on 10 April: 1500, then from the 25th', async () => {
+  it('a due day of 25, asked for in a period that ends on 10 April, bills 1500 of 3000 until then, and months from the 25th', async () => {
     await s.anew('2026-03-10');
     const { id } = await begun(3000);
     await s.t.done(changeDueDay, { subscriptionId: id, dueDay: 25 }, s.merchant);
@@ -94,7 +94,7 @@ describe('periods', () => {
 });
 
 describe('changes', () => {
-  it('3 × 1000 + add-on 500 → 2 × 1800 is an upgrade: now', async () => {
+  it('two seats at 1800 for three at 1000 and an add-on of 500 are an upgrade, and take effect now', async () => {
     await s.anew('2026-04-01');
     const addonPlanId = s.plan({ amount: 500, type: planType.recurringAddon });
     const addonParams = [{ addonPlanId, quantity: 1 }];
@@ -106,10 +106,10 @@ describe('changes', () => {
     expect(await rowOf(id)).toMatchObject({ plan_id: String(to), quantity: 2 });
   });
 
-  it('100 % off 7200, 1 → 2 seats with 20 of 30 days left: nothing is credited, 9600 charged', async () => {
+  it('a second seat with 20 of 30 days left of a period that was free by a code credits nothing and charges 9600', async () => {
     await s.anew('2026-04-01');
     const discountCode = await code('FREE', 10_000);
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     const planId = s.plan({ amount: 7200 });
     const { id } = await s.subscribe({ userId, planId, discountCode });
     await s.to('2026-04-11');
@@ -117,7 +117,7 @@ describe('changes', () => {
     expect(invoice.lines.map(line => line.amountExcludingTax)).toEqual([0, 9600]);
   });
 
-  it('50 % off for good, net 5000, 12 of 30 days left: −2000; the new 20000: 8000 − 4000', async () => {
+  it('a change with 12 of 30 days left under a lasting 50 % credits 2000 of 5000 and charges 8000 less 4000', async () => {
     await s.anew('2026-04-01');
     const discountCode = await code('HALF', 5000);
     const { id } = await begun(10_000, { discountCode });
@@ -130,7 +130,7 @@ describe('changes', () => {
     expect(nets).toEqual([-2000, 4000]);
   });
 
-  it('1000 → 2000 at day 10 → 4000 at day 20 of 30: −667 + 1333, then −667 + 1333', async () => {
+  it('upgrades to 2000 on day 10 and to 4000 on day 20 of 30 credit 667 and charge 1333 each', async () => {
     await s.anew('2026-04-01');
     const { id } = await begun(1000);
     await s.to('2026-04-11');
@@ -147,26 +147,26 @@ describe('changes', () => {
     expect((await changed(id, s.plan({ amount: 6000 }))).nets).toEqual([-1000, 2000]);
   });
 
-  it('anchor 31 January, in the period from 28 February to 31 March, 1000 → 2000 on 15 March: −516 + 1032', async () => {
+  it('an upgrade from 1000 to 2000 on 15 March, in a period from 28 February to 31 March, credits 516 and charges 1032', async () => {
     await s.anew('2026-01-31');
     const { id } = await begun(1000);
     await s.to('2026-03-15');
     expect((await changed(id, s.plan({ amount: 2000 }))).nets).toEqual([-516, 1032]);
   });
 
-  it('333 × 3 → × 4 for a third of the period: −333 + 444', async () => {
+  it('a fourth seat at 333 for a third of the period credits 333 and charges 444', async () => {
     await s.anew('2026-04-01');
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     const planId = s.plan({ amount: 333 });
     const { id } = await s.subscribe({ userId, planId, quantity: 3 });
     await s.to('2026-04-21');
     expect((await changed(id, planId, { quantity: 4 })).nets).toEqual([-333, 444]);
   });
 
-  it('1000 → 2000, 1 of 30 days left, next period paid: −33 + 67 − 1000 + 2000, tax 207, total 1241', async () => {
+  it('an upgrade to 2000 one day before a period that is paid bills both periods: 1241 with tax of 207', async () => {
     await s.anew('2026-04-01');
     await s.t.done(updateSubscriptionConfig, { tryAutomaticPaymentBeforePeriodEnd: 2 * 86_400 }, s.merchant);
-    const terms = { userId: await s.buyer(), gatewayId: s.gatewayId(), planId: s.plan(), taxPercentage: 2000 };
+    const terms = { userId: await s.userWithCard(), gatewayId: s.gatewayId(), planId: s.plan(), taxPercentage: 2000 };
     const { subscription } = await s.t.done(createSubscription, terms, merchant());
     const id = subscription.subscriptionId;
     await s.to('2026-04-30');
@@ -179,7 +179,7 @@ describe('changes', () => {
 
 it('promo credit comes back with the time that it paid for: of 45 credits, half a period gives back 22', async () => {
   await s.anew('2026-04-01');
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const account = { userId, currency: 'EUR' };
   await s.t.done(incrementPromoCredit, { ...account, amount: 45 }, s.merchant);
   const { id } = await begun(10_000, { userId, applyPromoCredit: true });
@@ -230,7 +230,7 @@ describe('trials', () => {
     },
   );
 
-  it('7 days at 100, a month at 500, the plan at 1000, from 31 January: 7 February, 7 March, 7 April', async () => {
+  it('a trial of 7 days at 100 and a month at 500, from 31 January, ends on 7 February and 7 March; the plan renews on 7 April', async () => {
     await s.anew('2026-01-31');
     const step = { metadata: {}, trialCompareAtPrice: 0, intervalUnit: '', intervalCount: 0, trialDuration: 0 };
     const multiTrials = [
@@ -246,7 +246,7 @@ describe('trials', () => {
     ]);
   });
 
-  it('36 hours after the end of March: trialEnd 1 April 12:00; 12 more: 2 April', async () => {
+  it('36 hours appended to the end of March last until 1 April 12:00, and 12 more until 2 April', async () => {
     await s.anew('2026-02-28');
     const { id } = await begun(3000, { billingAnchorDay: 31 });
     expect(await s.dates(id)).toBe('active 02-28 03-31');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { changeGateway, resumeSubscription } from '@recur/contracts';
-import { type Subscribers, subscribers, utc } from './subscribers.js';
+import { type Subscribers, subscribers, utc } from '../../world/clock.js';
 
 /* A subscription that cannot be billed is set aside with its reason, and holds up none of those that are due with it. */
 
@@ -15,7 +15,7 @@ beforeEach(() => s.anew('2026-01-31'));
 async function five(): Promise<string[]> {
   const planId = s.plan();
   const ids: string[] = [];
-  for (let at = 0; at < 5; at++) ids.push((await s.subscribe({ userId: await s.buyer(), planId })).id);
+  for (let at = 0; at < 5; at++) ids.push((await s.subscribe({ userId: await s.userWithCard(), planId })).id);
   return ids;
 }
 
@@ -51,13 +51,13 @@ it('one whose billing fails is tried again by itself, while the others of its ba
   await s.t.rows(setPlan, [broken, JSON.stringify({ ...(row?.plan_snapshot as object), plan: null })]);
   // by the machine's clock: the runner takes them as one batch
   const [clock] = await s.t.rows('select offset_seconds from clocks where merchant_id = $1', [s.merchant.merchantId]);
-  s.s.clock.advance(utc('2026-02-25T01:00') - Number(clock?.offset_seconds) - s.s.clock.now());
+  s.clock.advance(utc('2026-02-25T01:00') - Number(clock?.offset_seconds) - s.clock.now());
   await s.t.work.drain();
   expect([await made(others), await made([broken])]).toEqual([4, 0]);
   const waiting = () => s.t.rows('select attempts, parked_at, reason from due_work where key = $1', [broken]);
   expect(await waiting()).toMatchObject([{ attempts: 1 }]);
   await s.t.rows(setPlan, [broken, JSON.stringify(row?.plan_snapshot)]);
-  s.s.clock.advance(3600);
+  s.clock.advance(3600);
   await s.t.work.drain();
   expect(await made([broken])).toBe(1);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { cancelSubscription, previewChange, previewSubscription, refundInvoice, submitChange } from '@recur/contracts';
-import { type Subscribers, subscribers } from './subscribers.js';
+import { type Subscribers, subscribers } from '../../world/clock.js';
 
 const french = { vatCountryCode: 'FR', vatNumber: 'FR40303265045' };
 const greek = { vatCountryCode: 'el', vatNumber: 'EL094259216' };
@@ -27,7 +27,7 @@ async function documents(subscriptionId: string): Promise<string[]> {
 }
 
 it('a VAT number and a country that are given with the order are the buyer on all its documents', async () => {
-  const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan(), ...french });
+  const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan(), ...french });
   await s.to('2026-05-02');
   const { invoiceId } = await s.state(id);
   await s.t.done(refundInvoice, { invoiceId, refundAmount: 200, reason: 'Late' }, s.merchant);
@@ -40,7 +40,7 @@ it('a VAT number and a country that are given with the order are the buyer on al
 });
 
 it('those of a change are the buyer on its document and the later ones', async () => {
-  const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan(), ...french });
+  const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan(), ...french });
   const change = { subscriptionId: id, newPlanId: s.plan({ amount: 3000 }), quantity: 1, ...greek };
   await s.to('2026-04-16');
   const { taxReason } = await s.t.done(previewChange, change, s.merchant);
@@ -55,7 +55,7 @@ it('those of a change are the buyer on its document and the later ones', async (
 });
 
 it('those of a change at the end of the period are the buyer from then on', async () => {
-  const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan(), vatCountryCode: 'DE' });
+  const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan(), vatCountryCode: 'DE' });
   await s.to('2026-04-16');
   const change = { subscriptionId: id, newPlanId: s.plan({ amount: 500 }), quantity: 1, ...french };
   const { nextPeriodInvoice } = await s.t.done(previewChange, change, s.merchant);
@@ -66,7 +66,7 @@ it('those of a change at the end of the period are the buyer from then on', asyn
 });
 
 it('a country that does not exist is refused with its field', async () => {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan() });
   const calls = [
     s.t.call(previewSubscription, { userId, planId: s.plan(), vatCountryCode: 'Utopia' }, s.merchant),

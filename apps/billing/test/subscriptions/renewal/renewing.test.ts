@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { cancelSubscription, planStatus, renewSubscription, userStatus } from '@recur/contracts';
-import { type Subscribers, subscribers } from './subscribers.js';
+import { type Subscribers, subscribers } from '../../world/clock.js';
 
 let s: Subscribers;
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeEach(() => s.anew('2026-01-31'));
 
 /** A subscription that was cancelled. */
 async function over(planId = s.plan()) {
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id: subscriptionId } = await s.subscribe({ userId, planId });
   await s.t.done(cancelSubscription, { subscriptionId }, s.merchant);
   const renew = (terms = {}) => s.t.call(renewSubscription, { subscriptionId, ...terms }, s.merchant);
@@ -34,10 +34,10 @@ it('is not renewed below the minimum of its gateway', async () => {
 
 it('is not renewed on a plan that is no longer sold, nor for a user who is suspended or gone', async () => {
   const { renew, userId, planId, subscriptionId } = await over();
-  s.s.knowPlan(planId, { status: planStatus.softArchived }, s.merchant.merchantId);
+  s.knowPlan(planId, { status: planStatus.softArchived }, s.merchant.merchantId);
   await s.t.rows('delete from plan_copies where id = $1', [planId]);
   expect(await renew()).toMatchObject({ slug: 'plan_not_active' });
-  s.s.knowUser(userId, { status: userStatus.suspended }, s.merchant.merchantId);
+  s.knowUser(userId, { status: userStatus.suspended }, s.merchant.merchantId);
   await s.t.rows('delete from user_copies where merchant_id = $1', [s.merchant.merchantId]);
   expect(await renew()).toMatchObject({ slug: 'user_inactive' });
   await s.t.rows('update subscriptions set user_id = 99999 where subscription_id = $1', [subscriptionId]);

@@ -19,7 +19,7 @@ import {
   previewNextInvoice,
   userUsage,
 } from '@recur/contracts';
-import { type Subscribers, subscribers, utc } from './subscribers.js';
+import { type Subscribers, subscribers, utc } from '../../world/clock.js';
 
 let s: Subscribers;
 let sent = 0;
@@ -31,7 +31,7 @@ afterAll(() => s.t.close());
 beforeEach(async () => {
   await s.anew('2026-01-31');
   const of = { type: metricType.chargeMetered, aggregationType: aggregationType.sum, metricName: 'Calls' };
-  s.s.knowMetric(METRIC, of, s.merchant.merchantId);
+  s.knowMetric(METRIC, of, s.merchant.merchantId);
 });
 
 /** A plan of 1000 a month and 10 a call. */
@@ -47,7 +47,7 @@ const use = (userId: number, aggregationValue: number, date?: string, code = `m$
   );
 };
 const subscribed = async (scenario = 'succeeds', terms: object = {}, of: object = {}) => {
-  const userId = await s.buyer(scenario);
+  const userId = await s.userWithCard(scenario);
   const { id } = await s.subscribe({ userId, planId: plan(of), ...terms });
   return { id, userId };
 };
@@ -219,7 +219,7 @@ it('a draft is finished by an end: the usage before it in full, its fees as far 
 
 it('what a recurring limit leaves over is carried to the next period, once more when its usage is complete', async () => {
   const of = { type: metricType.limitRecurring, aggregationType: aggregationType.sum };
-  s.s.knowMetric(4, of, s.merchant.merchantId);
+  s.knowMetric(4, of, s.merchant.merchantId);
   const limits = [{ metricId: 4, metricLimit: 1000 }];
   const { userId } = await subscribed('succeeds', {}, { metricMeteredCharge: [], metricLimits: limits });
   await s.to('2026-02-10');
@@ -238,7 +238,7 @@ it('what a recurring limit leaves over is carried to the next period, once more 
 
 it('the limits of a period are kept when its invoice is paid', async () => {
   const of = { type: metricType.limitMetered, aggregationType: aggregationType.sum };
-  s.s.knowMetric(5, of, s.merchant.merchantId);
+  s.knowMetric(5, of, s.merchant.merchantId);
   const limits = [{ metricId: 5, metricLimit: 50 }];
   const { id, userId } = await subscribed('succeeds', {}, { metricMeteredCharge: [], metricLimits: limits });
   await use(userId, 30, undefined, 'm5');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { advanceTestClock, getTestClock } from '@recur/contracts';
-import { type Subscribers, subscribers, utc } from './subscribers.js';
+import { type Subscribers, subscribers, utc } from '../../world/clock.js';
 
 let s: Subscribers;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ it.each(['succeeds', 'calls_back_twice'])(
     const ids: string[] = [];
     for (const [intervalUnit, intervalCount] of intervals) {
       const planId = s.plan({ intervalUnit, intervalCount });
-      ids.push((await s.subscribe({ userId: await s.buyer(scenario), planId })).id);
+      ids.push((await s.subscribe({ userId: await s.userWithCard(scenario), planId })).id);
     }
     await s.t.emitted();
     await walk('2027-01-31T01:00');

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createSubscription } from '@recur/contracts';
 import type { Interval } from '@recur/kernel';
 import { sized } from '@recur/platform/testing/size';
+import { type Subscribers, subscribers } from '../../world/clock.js';
 import { mixed, nthBoundary } from '../random/calendar.js';
-import { type Subscribers, subscribers } from './subscribers.js';
 
 /*
  * A year of subscriptions by the machine's clock: in several zones, with cards that are declined for a while or for good,
@@ -46,8 +46,8 @@ async function subscribed(at: number): Promise<Subscriber> {
   const { interval, zone } = mixed(at);
   const price = 1000 + at;
   const planId = s.plan({ amount: price, intervalUnit: interval.unit, intervalCount: interval.count });
-  const userId = await s.buyer();
-  const start = s.s.clock.now();
+  const userId = await s.userWithCard();
+  const start = s.clock.now();
   const terms = { gatewayId: s.gatewayId(), userId, planId, timeZone: zone };
   const { subscription } = await s.t.done(createSubscription, terms, s.merchant);
   const from = 20 + ((at * 7) % 300);
@@ -83,17 +83,17 @@ it(
   async () => {
     const next = random(20_260_115);
     const all: Subscriber[] = [];
-    const began = s.s.clock.now();
+    const began = s.clock.now();
     await s.anew('2026-01-15T12:00');
     for (let at = 0; at < count; at++) {
-      s.s.clock.advance(60 + Math.floor(next() * 600));
+      s.clock.advance(60 + Math.floor(next() * 600));
       all.push(await subscribed(at));
     }
     await s.t.work.drain();
     let killed = 0;
     const end = began + limits.days * DAY;
-    while (s.s.clock.now() < end) {
-      const day = (s.s.clock.now() - began) / DAY;
+    while (s.clock.now() < end) {
+      const day = (s.clock.now() - began) / DAY;
       for (const one of all) {
         if (!one.declined) continue;
         const since = day - one.declined.from;
@@ -102,7 +102,7 @@ it(
         if (since >= one.declined.days && since < one.declined.days + step) await s.swap(one.userId, 'succeeds');
       }
       const isOut = day >= limits.outage.from && day < limits.outage.from + limits.outage.days;
-      s.s.clock.advance(Math.min(limits.stepHours * HOUR, end - s.s.clock.now()));
+      s.clock.advance(Math.min(limits.stepHours * HOUR, end - s.clock.now()));
       if (isOut) continue;
       if (next() * 100 < limits.killsPerHundred) killed += await withKills(next);
       await s.t.work.drain();

@@ -7,7 +7,7 @@ import {
   subscriptionStatus,
   userUsage,
 } from '@recur/contracts';
-import { limit, type Metered, metered } from './metered.js';
+import { limit, type Metered, metered } from '../../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ const copy = (name: string, id: number) => s.t.db.refresh(name, id, s.t.callerOf
 async function limited(over: object = {}) {
   const metric = s.metric('limitMetered');
   await copy('metrics', metric.id);
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const metricLimits = [limit(metric.id, 100)];
   const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 500, metricLimits, ...over }) });
   const { invoiceId } = await s.state(id);
@@ -65,7 +65,7 @@ describe('the history of limits', () => {
   });
 
   it('is refused for an invoice of no subscription, and for what there is not', async () => {
-    const { invoiceId } = await s.s.made({ userId: await s.buyer() }, s.merchant);
+    const { invoiceId } = await s.made({ userId: await s.userWithCard() }, s.merchant);
     const of = (id: string) => s.t.call(metricHistoryByInvoice, { invoiceId: id }, s.merchant);
     expect(await of(invoiceId)).toMatchObject({ slug: 'invoice_without_subscription' });
     expect(await of('in_none')).toMatchObject({ slug: 'invoice_not_found' });
@@ -75,7 +75,7 @@ describe('the history of limits', () => {
 });
 
 it('the usage of a user is shown with the subscription, its plan and its product', async () => {
-  s.s.knowProduct(7, {}, s.merchant.merchantId);
+  s.knowProduct(7, {}, s.merchant.merchantId);
   await copy('products', 7);
   const { id, userId } = await limited({ productId: 7 });
   const { userMetric } = await s.t.done(userUsage, { userId }, s.merchant);

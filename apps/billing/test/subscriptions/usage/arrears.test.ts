@@ -13,7 +13,7 @@ import {
   submitChange,
   usageCurrentValue,
 } from '@recur/contracts';
-import { charge, limit, type Metered, metered, tiers } from './metered.js';
+import { charge, limit, type Metered, metered, tiers } from '../../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeEach(() => s.anew('2026-05-01'));
 /** A subscription to a plan of 500 a month whose metric has this price. */
 async function metering(price: object = {}) {
   const metric = s.metric();
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const planId = s.plan({ amount: 500, metricMeteredCharge: [charge(metric.id, price)] });
   const { id } = await s.subscribe({ userId, planId });
   return { metric, userId, id };
@@ -117,7 +117,7 @@ describe('usage', () => {
 
   it('that stands costs the whole of a paid period, also where free time follows it', async () => {
     const metric = s.metric('chargeMetered', 'max');
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     const { id } = await s.subscribe({
       userId,
       planId: s.plan({ amount: 500, metricMeteredCharge: [charge(metric.id)] }),
@@ -133,7 +133,7 @@ describe('usage', () => {
 it('after the end of a period counts in one stretch, before the next period is there and after', async () => {
   await s.anew('2026-06-01');
   const metric = s.metric();
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   // tiers begin anew in each stretch
   const flat = tiers.map(tier => ({ ...tier, flatAmount: 500 }));
   const price = { chargeType: metricChargeType.graduated, standardAmount: 0, graduatedAmounts: flat };
@@ -153,13 +153,13 @@ it('after the end of a period counts in one stretch, before the next period is t
 it('of a time in which billing was away counts in the periods that it makes up for', async () => {
   await s.anew('2026-06-01');
   const metric = s.metric('limitMetered');
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const plan = s.plan({ intervalUnit: 'day', ...limited(metric.id, 10) });
   const { id } = await s.subscribe({ userId, planId: plan });
   const { end } = await s.state(id);
-  const now = s.s.clock.now();
+  const now = s.clock.now();
   const [offset] = await s.t.rows('select offset_seconds from clocks where merchant_id = $1', [s.merchant.merchantId]);
-  s.s.clock.advance(end + 100_000 - now - Number(offset?.offset_seconds ?? 0));
+  s.clock.advance(end + 100_000 - now - Number(offset?.offset_seconds ?? 0));
   const use = (value: number, ago: number) =>
     s.t.call(
       newUsageEvent,
@@ -180,7 +180,7 @@ it('of a time in which billing was away counts in the periods that it makes up f
 it('of an invoice that is cancelled too late to be made again is billed by itself at once', async () => {
   await s.anew('2026-06-01');
   const metric = s.metric();
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({
     userId,
     planId: s.plan({ amount: 500, metricMeteredCharge: [charge(metric.id)] }),
@@ -206,7 +206,7 @@ const limited = (metricId: number, metricLimit: number) => ({ metricLimits: [lim
 it('carries over what a limit left where the next period is paid after it began', async () => {
   await s.anew('2026-06-01');
   const metric = s.metric('limitRecurring');
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan(limited(metric.id, 1000)) });
   await s.use(userId, metric, 700);
   await s.swap(userId, 'declines_softly');
@@ -227,7 +227,7 @@ describe('a limit', () => {
   async function using(value: number) {
     await s.anew('2026-06-01');
     const metric = s.metric('limitMetered');
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 1000, ...limited(metric.id, 10) }) });
     await s.use(userId, metric, value);
     await s.to('2026-06-16');
@@ -285,7 +285,7 @@ describe('a limit', () => {
 it('keeps the limits of the invoice of an upgrade', async () => {
   await s.anew('2026-06-01');
   const metric = s.metric('limitMetered');
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan(limited(metric.id, 10)) });
   const newPlanId = s.plan({ amount: 2000, ...limited(metric.id, 20) });
   await s.use(userId, metric, 3);
@@ -304,7 +304,7 @@ it('is not sold in a currency in which its prices have no rate', async () => {
     metricMeteredCharge: [charge(metric.id)],
     multiCurrencies: [{ ...emptyOf(MultiCurrencyConfig), currency: 'USD', fixedAmount: 1200 }],
   });
-  const terms = { gatewayId: s.gatewayId(), userId: await s.buyer(), planId, currency: 'USD' };
+  const terms = { gatewayId: s.gatewayId(), userId: await s.userWithCard(), planId, currency: 'USD' };
   expect(await s.t.call(createSubscription, terms, s.merchant)).toMatchObject({
     slug: 'invalid_parameters',
     issues: [{ path: '/currency', message: `Plan ${planId} has no exchange rate from EUR for its usage prices` }],
@@ -314,7 +314,7 @@ it('is not sold in a currency in which its prices have no rate', async () => {
 it('tells of each of two subscriptions whose limit is used up, and of a limit that was raised again', async () => {
   await s.anew('2026-06-01');
   const metric = s.metric('limitMetered');
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const plan = (productId: number) => s.plan({ productId, ...limited(metric.id, 10) });
   const [one, two] = [await s.subscribe({ userId, planId: plan(1) }), await s.subscribe({ userId, planId: plan(2) })];
   const told = async () =>

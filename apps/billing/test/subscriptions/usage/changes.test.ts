@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addTrialTime, metricChargeType, previewChange, submitChange } from '@recur/contracts';
-import { utc } from '../renewal/subscribers.js';
-import { charge, limit, type Metered, metered, tiers } from './metered.js';
+import { utc } from '../../world/clock.js';
+import { charge, limit, type Metered, metered, tiers } from '../../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeEach(() => s.anew('2026-06-01'));
 /** A subscription to a plan whose metric has this price, and another plan with the other price. */
 async function repriced(old: object, then: object, over: object = {}) {
   const metric = s.metric();
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const planId = s.plan({ amount: 1000, metricMeteredCharge: [charge(metric.id, old)] });
   const newPlanId = s.plan({ amount: 2000, metricMeteredCharge: [charge(metric.id, then)], ...over });
   const { id } = await s.subscribe({ userId, planId });
@@ -95,7 +95,7 @@ describe('a change of plan', () => {
 
   it('to a plan that prices a metric leaves the usage before it free, and bills what comes after', async () => {
     const metric = s.metric();
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 1000 }) });
     const newPlanId = s.plan({ amount: 2000, metricMeteredCharge: [charge(metric.id)] });
     await s.use(userId, metric, 5);
@@ -112,7 +112,7 @@ describe('a change of plan', () => {
 
   it('to a plan of another interval that prices a metric does so too', async () => {
     const metric = s.metric();
-    const userId = await s.buyer();
+    const userId = await s.userWithCard();
     const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 1000 }) });
     const metricMeteredCharge = [charge(metric.id)];
     const newPlanId = s.plan({ amount: 900, intervalUnit: 'week', metricMeteredCharge });
@@ -336,7 +336,7 @@ it('an event beyond a limit starts the upgrade that the plan names, and is taken
   const metric = s.metric('limitMetered');
   const limits = (metricLimit: number) => ({ metricLimits: [limit(metric.id, metricLimit)] });
   const autoUpgradePlanId = s.plan({ amount: 2000, ...limits(100) });
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 1000, autoUpgradePlanId, ...limits(10) }) });
   await s.to('2026-06-16');
   expect(await s.use(userId, metric, 11)).toBe('usage_limit_exceeded');

@@ -8,7 +8,7 @@ import {
   refundInvoice,
   submitChange,
 } from '@recur/contracts';
-import { charge, type Metered, metered } from './metered.js';
+import { charge, type Metered, metered } from '../../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeEach(() => s.anew('2026-05-01'));
 /** A subscription to a plan of 500 a month and 10 a unit. */
 async function metering(of: Parameters<Metered['metric']> = []) {
   const metric = s.metric(...of);
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const { id } = await s.subscribe({
     userId,
     planId: s.plan({ amount: 500, metricMeteredCharge: [charge(metric.id)] }),
@@ -120,7 +120,7 @@ describe('usage of a subscription that is cancelled', () => {
     const m = await metering();
     const amounts = [];
     for (let round = 0; round < 5; round++) {
-      const userId = await s.buyer();
+      const userId = await s.userWithCard();
       const planId = s.plan({ amount: 500, metricMeteredCharge: [charge(m.metric.id)] });
       const { id } = await s.subscribe({ userId, planId });
       const [answers] = await Promise.all([

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { emptyOf, MetricPlanCharge, Plan } from '@recur/contracts';
 import { billing } from '../../../src/service.js';
 import { MeteredSubscriptions } from '../../../src/usage/metered-subscriptions.js';
-import { type Shop, shop } from '../../shop.js';
+import { type Shop, shop } from '../../world/shop.js';
 
 const day = 86_400;
 let s: Shop;

@@ -8,7 +8,7 @@ import {
   PlanAutoChargeConfig,
   submitChange,
 } from '@recur/contracts';
-import { charge, type Metered, metered, tiers } from './metered.js';
+import { charge, type Metered, metered, tiers } from '../../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {

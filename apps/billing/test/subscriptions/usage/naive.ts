@@ -1,5 +1,5 @@
 import { type MetricPlanCharge, metricChargeType } from '@recur/contracts';
-import { charge } from './metered.js';
+import { charge } from '../../world/usage.js';
 
 // The price of usage by the plainest reading of the rules: shares nothing with the code that it is compared with.
 

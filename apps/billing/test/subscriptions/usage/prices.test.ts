@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { emptyOf, MultiCurrencyConfig, metricChargeType, submitChange, subscriptionUsage } from '@recur/contracts';
-import { utc } from '../renewal/subscribers.js';
-import { charge, limit, type Metered, metered } from './metered.js';
+import { utc } from '../../world/clock.js';
+import { charge, limit, type Metered, metered } from '../../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {

@@ -11,8 +11,8 @@ import {
   submitChange,
 } from '@recur/contracts';
 import { isMany, sized } from '@recur/platform/testing/size';
-import { utc } from '../renewal/subscribers.js';
-import { type Metered, metered } from './metered.js';
+import { utc } from '../../world/clock.js';
+import { type Metered, metered } from '../../world/usage.js';
 import {
   aggregations,
   costs,
@@ -103,7 +103,7 @@ async function begun(
     return { planId: s.plan({ amount, metricLimits, ...sold }), prices };
   };
   const [bought, ...plans] = [plan(500_000, own), plan(600_000, other), plan(700_000, new Map())];
-  const userId = await s.buyer();
+  const userId = await s.userWithCard();
   const order = { gatewayId: s.gatewayId(), userId, planId: bought?.planId ?? 0 };
   const { subscription } = await s.t.done(createSubscription, order, s.merchant);
   const terms = [{ from: starts[0] ?? 0, prices: own }];
@@ -323,7 +323,7 @@ it.each(Array.from({ length: rounds }, (_, at) => first + at))(
   async seed => {
     const random = randomFrom(seed);
     await s.anew('2026-03-01');
-    const offset = utc('2026-03-01') - s.s.clock.now();
+    const offset = utc('2026-03-01') - s.clock.now();
     const real = (time: number) => time - offset;
     const metrics = metricsOf();
     const seasons = [
@@ -349,7 +349,7 @@ it.each(Array.from({ length: rounds }, (_, at) => first + at))(
     });
     let killed = 0;
     for (const step of steps.sort((one, other) => one.at - other.at)) {
-      s.s.clock.advance(Math.max(0, real(step.at) - s.s.clock.now()));
+      s.clock.advance(Math.max(0, real(step.at) - s.clock.now()));
       killed += await worked(random);
       const own = lives.filter(({ starts }) => starts === seasons[step.season]);
       if (step.isBegin) {

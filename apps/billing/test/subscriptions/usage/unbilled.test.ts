@@ -11,8 +11,8 @@ import {
   submitChange,
   subscriptionUsage,
 } from '@recur/contracts';
-import { utc } from '../renewal/subscribers.js';
-import { charge, limit, type Metered, metered, tiers } from './metered.js';
+import { utc } from '../../world/clock.js';
+import { charge, limit, type Metered, metered, tiers } from '../../world/usage.js';
 
 let s: Metered;
 beforeAll(async () => {

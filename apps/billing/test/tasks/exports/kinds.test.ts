@@ -32,7 +32,7 @@ import {
   userDiscountStatus,
 } from '@recur/contracts';
 import fc from 'fast-check';
-import { charge, type Metered, metered } from '../../subscriptions/usage/metered.js';
+import { charge, type Metered, metered } from '../../world/usage.js';
 import { exportDesk } from './desk.js';
 
 let s: Metered;
@@ -83,7 +83,7 @@ beforeAll(async () => {
   await s.t.done(generateBatchCodes, { templateId }, s.merchant);
   const { children } = await s.t.done(listBatchCodes, { templateId }, s.merchant);
   for (const [at, firstName] of ['Ada', attack, '中文\r\n,"', '-1'].entries()) {
-    const userId = await s.buyer('succeeds', { firstName, lastName: 'Lovelace', externalUserId: `@${at}` });
+    const userId = await s.userWithCard('succeeds', { firstName, lastName: 'Lovelace', externalUserId: `@${at}` });
     buyers.push(userId);
     const discountCode = at < 2 ? 'MAY' : (children[at]?.code ?? '');
     const { id } = await s.subscribe({ userId, planId, discountCode });

@@ -14,7 +14,7 @@ import {
   taskStatus,
 } from '@recur/contracts';
 import type { WorkItem } from '@recur/platform';
-import { type Shop, shop } from '../../shop.js';
+import { type Shop, shop } from '../../world/shop.js';
 import { exportDesk, linked } from './desk.js';
 
 let s: Shop;

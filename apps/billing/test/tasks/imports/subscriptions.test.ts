@@ -17,7 +17,7 @@ import {
 import { boundary } from '@recur/kernel';
 import { encodeSlice } from '../../../src/tasks/format/formats.js';
 import { ImportRunning } from '../../../src/tasks/imports/running.js';
-import { cardWorld, type World } from '../../subscriptions/world.js';
+import { type World, world } from '../../world/subscriptions.js';
 import { xlsxRows } from '../exports/files.js';
 import { type Cells, csvOf, importDesk, type Outcome } from './desk.js';
 
@@ -29,7 +29,8 @@ let end: number;
 const month = { unit: 'month', count: 1 } as const;
 
 beforeAll(async () => {
-  ({ w, gatewayId } = await cardWorld());
+  w = await world();
+  ({ gatewayId } = await w.sandbox());
   desk = importDesk(w.t);
   start = w.clock.now() - 10 * 86_400;
   end = boundary(start, 1, month, 'UTC');

@@ -111,14 +111,14 @@ describe('limits', () => {
     expect(limitOf(period(0, 10, [0, [limited(100, 3), limited(50, 2, 2)]]), 1, false)).toBe(400n);
   });
 
-  it('1000, used 700: 1300; + 50 by hand; used 900: carryover 450', () => {
+  it('a limit of 1000 of which 700 were used is 1300 in the next period; with 50 by hand and 900 used, 450 go on', () => {
     const first = 1000n + unusedLimit(1000n, 700n);
     expect(first).toBe(1300n);
     expect(unusedLimit(first + 50n, 900n)).toBe(450n);
     expect(unusedLimit(10n, 12n)).toBe(0n);
   });
 
-  it('1000 → 5000 with 40 % left: 2600 with proration, else 5000 at once', () => {
+  it('a limit raised from 1000 to 5000 with 40 % left is 2600 with proration, else 5000 at once', () => {
     const changed = period(0, 1000, [0, [limited(1000)]], [600, [limited(5000)]]);
     expect([limitOf(changed, 1, true), limitOf(changed, 1, false)]).toEqual([2600n, 5000n]);
   });

@@ -53,7 +53,7 @@ describe('tiers', () => {
     ]);
   });
 
-  it('a standard price charges what exceeds its start: 130 at 10 above 100: 300', () => {
+  it('a standard price charges what exceeds its start: 130 at 10 above 100 are 300', () => {
     expect([100n, 130n].map(used => usageAmount(standard(10, 100), used))).toEqual([0n, 300n]);
   });
 
@@ -82,7 +82,7 @@ describe('tiers', () => {
 });
 
 describe('prices below a minor unit', () => {
-  it('12 345 at 0.02: 247; 1 234 567 at 0.0015: 1852', () => {
+  it('a price below one minor unit is multiplied before it is rounded: 12 345 at 0.02 are 247, 1 234 567 at 0.0015 are 1852', () => {
     expect(usageAmount(standard(0, 0, '0.02'), 12_345n)).toBe(247n);
     expect(usageAmount(graduated(tier(0, -1, 7, 0, '0.0015')), 1_234_567n)).toBe(1852n);
   });
@@ -107,7 +107,7 @@ describe('another currency', () => {
     return convertedCharge({ ...charge, graduatedAmounts }, { rate: rateOf('149.5'), fromExponent: 2, toExponent: 0 });
   };
 
-  it('9.99 USD at 149.5: 1494 JPY, × 3 = 4482', () => {
+  it('a price of 9.99 USD at 149.5 is 1494 JPY, and three of it are 4482', () => {
     expect(of(999)).toMatchObject({ standardAmount: 1494, graduatedAmounts: [{ perAmount: 1494, flatAmount: 150 }] });
     expect(usageAmount(usagePrice(of(999), 1), 3n)).toBe(4482n);
   });
@@ -130,7 +130,7 @@ const metered = { aggregation: 'sum', kind: 'chargeMetered' } as const;
 describe('what is due', () => {
   const hundred = graduated(tier(0, 100, 10), tier(100, -1, 5));
 
-  it('150 units billed (1250), 10 late: 50', () => {
+  it('10 late units after 150 that were billed at 1250 are priced by the tier they fall into: 50', () => {
     expect(dueUsage(period(0, 3000), 150n, hundred, metered).amount).toBe(1250n);
     expect(dueUsage(period(0, 3000, 150n, 1250n), 160n, hundred, metered).amount).toBe(50n);
   });
@@ -139,14 +139,14 @@ describe('what is due', () => {
     expect(dueUsage(period(0, 3000, 150n, 1250n), 140n, hundred, metered).amount).toBe(-50n);
   });
 
-  it('900 units at 10: 9000; 30 more arrive in grace: 9300', () => {
+  it('900 units at 10 are 9000, and 9300 with 30 that arrive in the time of grace', () => {
     expect([900n, 930n].map(used => dueUsage(period(0, 3000), used, standard(10), metered).amount)).toEqual([
       9000n,
       9300n,
     ]);
   });
 
-  it('old 100 at 10 then 5, used 150: 1250; new 8, 60 more: 480', () => {
+  it('150 units at an old price of 10 and then 5 are 1250, and 60 more at the new price of 8 are 480', () => {
     expect(dueUsage(period(0, 1200), 150n, hundred, metered).amount).toBe(1250n);
     expect(dueUsage(period(1200, 3000), 60n, standard(8), metered).amount).toBe(480n);
   });

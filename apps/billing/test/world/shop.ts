@@ -4,6 +4,7 @@ import {
   creditTransactionType,
   deleteInvoice,
   emptyOf,
+  type In,
   type Invoice,
   incrementPromoCredit,
   invoiceDetail,
@@ -15,12 +16,14 @@ import {
   Product,
   paymentDetail,
   planStatus,
+  setupGateway,
   setupWireTransfer,
   User,
 } from '@recur/contracts';
-import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
-import { addMain } from '../src/credits/spending.js';
-import { billing } from '../src/service.js';
+import type { Tx } from '@recur/platform';
+import { MovableClock, type TestCaller, type TestService, testService } from '@recur/platform/testing';
+import { addMain } from '../../src/credits/spending.js';
+import { billing } from '../../src/service.js';
 
 /** Every state of an invoice, deleted drafts and cleared payments included. */
 export const invoiceStates = [
@@ -108,7 +111,8 @@ export async function shop(definition = billing, env: Record<string, string> = {
   };
   /** Seconds from finish to expiry: three days and twenty minutes. */
   const term = 3 * 86_400 + 1_200;
-  const expiries = { sweep: () => t.work.drain() };
+  /** Does what is due, at the present time. */
+  const drain = () => t.work.drain();
   const into: Record<InvoiceState, (invoiceId: string) => Promise<unknown>> = {
     draft: async () => undefined,
     deleted: moves.delete,
@@ -118,7 +122,7 @@ export async function shop(definition = billing, env: Record<string, string> = {
     cancelled: moves.cancel,
     failed: async () => {
       clock.advance(term);
-      await expiries.sweep();
+      await drain();
     },
     reversed: async invoiceId => {
       await moves.receive(invoiceId);
@@ -126,20 +130,20 @@ export async function shop(definition = billing, env: Record<string, string> = {
     },
   };
 
-  let buyers = 1_000;
-  /** A new user with credit on its accounts. */
-  const buyer = async ({ main = 0n, promo = 0 }: { main?: bigint; promo?: number } = {}): Promise<number> => {
-    const userId = ++buyers;
-    knowUser(userId);
+  let users = 100;
+  /** A user of its own for a test. */
+  const newUser = (over: Partial<User> = {}, merchantId = 15): number => {
+    knowUser(++users, over, merchantId);
+    return users;
+  };
+  const inTx = <T>(run: (tx: Tx) => Promise<T>) => within(t, run);
+  const giveMain = (userId: number, amount: bigint) =>
+    inTx(tx => addMain(tx, { userId, currency: 'EUR', amount, type: creditTransactionType.recharge, invoiceId: '' }));
+  /** A user with credit on its accounts. */
+  const userWithCredit = async ({ main = 0n, promo = 0 }: { main?: bigint; promo?: number } = {}): Promise<number> => {
+    const userId = newUser();
     if (promo > 0) await t.done(incrementPromoCredit, { userId, currency: 'EUR', amount: promo });
-    if (main > 0n) {
-      const type = creditTransactionType.recharge;
-      await t.db.write(t.callerOf(), async tx => {
-        await addMain(tx, { userId, currency: 'EUR', amount: main, type, invoiceId: '' });
-        tx.log('CreditAccount', 'Recharge');
-        return {};
-      });
-    }
+    if (main > 0n) await giveMain(userId, main);
     return userId;
   };
 
@@ -149,7 +153,7 @@ export async function shop(definition = billing, env: Record<string, string> = {
   return {
     t,
     clock,
-    expiries,
+    drain,
     term,
     gateway,
     lines,
@@ -161,7 +165,10 @@ export async function shop(definition = billing, env: Record<string, string> = {
     knowProduct,
     knowMetric,
     asked,
-    buyer,
+    newUser,
+    inTx,
+    giveMain,
+    userWithCredit,
     /** Takes a service away; the answer brings it back. */
     away(owner: 'identity' | 'catalog'): () => void {
       t.bus.remove(owner);
@@ -179,6 +186,16 @@ export async function shop(definition = billing, env: Record<string, string> = {
       await into[state](invoice.invoiceId);
       return invoice;
     },
+    /** The wire of an invoice arrives. */
+    receive: (invoiceId: string) => t.done(markWireTransferSuccess, { invoiceId, transferNumber: 'T-1' }),
+    /** The sandbox, which charges test cards. */
+    sandbox: async (over: Partial<In<typeof setupGateway>> = {}, caller?: TestCaller) =>
+      (await t.done(setupGateway, { gatewayName: 'sandbox', ...over }, caller)).gateway,
+    balance: async (userId: number, type: 'main' | 'promo' = 'main', of = 'EUR'): Promise<number> => {
+      const where = 'where user_id = $1 and type = $2 and currency = $3';
+      const [row] = await t.rows(`select balance from credit_accounts ${where}`, [userId, type, of]);
+      return Number(row?.balance ?? 0);
+    },
     detail: async (invoiceId: string) => (await t.done(invoiceDetail, { invoiceId })).invoice,
     payment: async (paymentId: string) => (await t.done(paymentDetail, { paymentId })).paymentDetail.payment,
     /** Types and versions of the events emitted since the last call. */
@@ -191,3 +208,20 @@ export async function shop(definition = billing, env: Record<string, string> = {
   };
 }
 export type Shop = Awaited<ReturnType<typeof shop>>;
+
+/** Runs in a transaction of its own, as a command does, and answers what it answered. */
+export async function within<T>(t: TestService, run: (tx: Tx) => Promise<T>): Promise<T> {
+  const results: T[] = [];
+  await t.db.write(t.callerOf(), async tx => {
+    results.push(await run(tx));
+    tx.log('Test()', 'Try');
+    return {};
+  });
+  return results.at(-1) as T;
+}
+
+/** The gateway's caller for a user of the hosted pages. */
+export const visitor = (userId: number, merchantId = 15): TestCaller => ({
+  merchantId,
+  actor: { kind: 'user', id: String(userId), display: `user${userId}@example.com` },
+});

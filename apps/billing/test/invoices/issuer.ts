@@ -1,21 +1,12 @@
-import {
-  createFrom,
-  creditTransactionType,
-  emptyOf,
-  type Invoice,
-  Plan,
-  PlanSnapshot,
-  planType,
-} from '@recur/contracts';
+import { createFrom, emptyOf, type Invoice, Plan, PlanSnapshot, planType } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import { addMain } from '../../src/credits/spending.js';
 import { allGateways } from '../../src/gateways/gateway-index.js';
 import type { InvoiceInput, InvoiceItem } from '../../src/invoices/domain/items.js';
 import { calculateInvoice } from '../../src/invoices/issuing/calculate.js';
 import { InvoiceIssuer, type IssueOptions } from '../../src/invoices/issuing/issue.js';
 import { isBelowMinimum, previewOf } from '../../src/invoices/issuing/preview.js';
 import type { TaxRate } from '../../src/pricing/tax.js';
-import type { Shop } from '../shop.js';
+import type { Shop } from '../world/shop.js';
 
 const mainPlan = {
   ...emptyOf(Plan),
@@ -44,19 +35,9 @@ export const item = (unitAmount: bigint, over: Partial<InvoiceItem> = {}): Invoi
 export const credit = ({ invoiceId }: Invoice, amount: bigint, rate: TaxRate, promoCredits = 0n): InvoiceItem =>
   item(-amount, { kind: 'credit', source: { invoiceId, lineId: `${invoiceId}_1`, rate, promoCredits } });
 
-/** Verbs of the wing of subscriptions on bills, each in its own transaction. No subscription stands behind them. */
-export function counter(s: Shop) {
+/** Invoices as subscriptions issue them, each in its own transaction. No subscription stands behind them. */
+export function issuing(s: Shop) {
   const issuer = s.t.app.get(InvoiceIssuer);
-  let users = 300;
-  const inTx = async <T>(run: (tx: Tx) => Promise<T>): Promise<T> => {
-    const results: T[] = [];
-    await s.t.db.write(s.t.callerOf(), async tx => {
-      results.push(await run(tx));
-      tx.log('Test()', 'Try');
-      return {};
-    });
-    return results.at(-1) as T;
-  };
   const calculated = async (
     tx: Tx,
     userId: number,
@@ -90,37 +71,28 @@ export function counter(s: Shop) {
     over: Partial<InvoiceInput> = {},
     making: Partial<IssueOptions> = {},
   ) =>
-    inTx(async tx => {
+    s.inTx(async tx => {
       const deadline = tx.now + 3 * 86_400;
       const terms = { status: 'open', createFrom: createFrom.autoRenew, deadline, ...making } as const;
       return (await issuer.issue(tx, await calculated(tx, userId, items, over), terms)).view;
     });
   return {
-    inTx,
     make,
     preview: (userId: number, items: readonly InvoiceItem[], over: Partial<InvoiceInput> = {}) =>
-      inTx(async tx => previewOf(tx, await calculated(tx, userId, items, over))),
+      s.inTx(async tx => previewOf(tx, await calculated(tx, userId, items, over))),
     isCarried: (userId: number, items: readonly InvoiceItem[]) =>
-      inTx(async tx => isBelowMinimum(tx, await calculated(tx, userId, items))),
+      s.inTx(async tx => isBelowMinimum(tx, await calculated(tx, userId, items))),
     /** A user of billing; without a country nothing is taxed. */
     async buyer(over: object = {}): Promise<number> {
-      const userId = ++users;
-      s.knowUser(userId, over);
+      const userId = s.newUser(over);
       await s.made({ userId });
       return userId;
     },
     /** An invoice whose wire has arrived. */
     async paid(userId: number, items: readonly InvoiceItem[], over: Partial<InvoiceInput> = {}): Promise<Invoice> {
       const { invoiceId } = await make(userId, items, over);
-      await s.moves.receive(invoiceId);
+      await s.receive(invoiceId);
       return s.detail(invoiceId);
-    },
-    giveMain: (userId: number, amount: bigint) =>
-      inTx(tx => addMain(tx, { userId, currency: 'EUR', amount, type: creditTransactionType.recharge, invoiceId: '' })),
-    balance: async (userId: number, type: 'main' | 'promo', currency = 'EUR'): Promise<number> => {
-      const where = 'where user_id = $1 and type = $2 and currency = $3';
-      const [row] = await s.t.rows(`select balance from credit_accounts ${where}`, [userId, type, currency]);
-      return Number(row?.balance ?? 0);
     },
   };
 }

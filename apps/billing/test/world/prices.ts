@@ -1,12 +1,12 @@
 import { emptyOf, Plan, type PlanPriceChange, planStatus, planType, subscriptionDetail } from '@recur/contracts';
-import { subscribers } from '../renewal/subscribers.js';
+import { subscribers } from './clock.js';
 
 type Known = Partial<Plan>;
 
 /** A merchant on the test clock whose plans change their prices: events of catalog, as it sends them. */
 export async function pricing(env: Record<string, string> = {}) {
   const subs = await subscribers(undefined, env);
-  const { s, t, merchant } = subs;
+  const { t, merchant } = subs;
   const known = new Map<number, Known>();
   const versions = new Map<number, number>();
   const plan = (over: Known = {}): number => {
@@ -29,7 +29,7 @@ export async function pricing(env: Record<string, string> = {}) {
     const priceChange = { no, oldAmount: before.amount ?? 0, newAmount, reason: 'Costs', createTime };
     const data = { ...before, amount: newAmount, priceChange };
     known.set(planId, data);
-    s.knowPlan(planId, data, merchant.merchantId);
+    subs.knowPlan(planId, data, merchant.merchantId);
     await tell(planId, data);
     return priceChange;
   };
@@ -63,7 +63,7 @@ export async function pricing(env: Record<string, string> = {}) {
     knowQuietly: (planId: number, over: Known) => {
       const data = { ...known.get(planId), ...over };
       known.set(planId, data);
-      s.knowPlan(planId, data, merchant.merchantId);
+      subs.knowPlan(planId, data, merchant.merchantId);
     },
     /** Lines of the invoices of a subscription, in order: start of the period, net, description. */
     lines: async (subscriptionId: string) =>

@@ -1,15 +1,6 @@
-import {
-  advanceTestClock,
-  createSubscription,
-  deletePaymentMethod,
-  invoiceDetail,
-  newPaymentMethod,
-  type Plan,
-  planType,
-  setupGateway,
-  type User,
-} from '@recur/contracts';
-import { shop } from '../../shop.js';
+import { advanceTestClock, createSubscription, invoiceDetail, type Plan, planType, type User } from '@recur/contracts';
+import { cards } from './cards.js';
+import { shop } from './shop.js';
 
 /** Unix second of a UTC date, as `2026-03-31` or `2026-03-31T12:00`. */
 export const utc = (date: string): number => Date.parse(date.length === 10 ? `${date}T00:00Z` : `${date}Z`) / 1000;
@@ -21,7 +12,6 @@ export const utc = (date: string): number => Date.parse(date.length === 10 ? `${
 export async function subscribers(from = '2026-01-31', env: Record<string, string> = {}) {
   const s = await shop(undefined, env);
   const { t } = s;
-  let users = 100;
   let plans = 100;
   const merchant = { merchantId: 15 };
   let gatewayId = 0;
@@ -36,7 +26,7 @@ export async function subscribers(from = '2026-01-31', env: Record<string, strin
   const anew = async (date = from) => {
     merchant.merchantId++;
     await t.emitted();
-    gatewayId = (await t.done(setupGateway, { gatewayName: 'sandbox' }, merchant)).gateway.gatewayId;
+    gatewayId = (await s.sandbox({}, merchant)).gatewayId;
     await to(date);
   };
   const plan = (over: Partial<Plan> = {}): number => {
@@ -44,23 +34,6 @@ export async function subscribers(from = '2026-01-31', env: Record<string, strin
     const monthly = { amount: 1000, intervalUnit: 'month', intervalCount: 1, type: planType.main } as const;
     s.knowPlan(plans, { ...monthly, ...over }, merchant.merchantId);
     return plans;
-  };
-  const card = (userId: number, scenario: string) =>
-    t.done(newPaymentMethod, { gatewayId, userId, data: { scenario } }, merchant);
-  /** A user whose saved card has the outcome of a scenario. */
-  const buyer = async (scenario = 'succeeds', over: Partial<User> = {}): Promise<number> => {
-    const userId = ++users;
-    s.knowUser(userId, over, merchant.merchantId);
-    await card(userId, scenario);
-    return userId;
-  };
-  /** Replaces a user's card. */
-  const swap = async (userId: number, scenario: string): Promise<void> => {
-    const { method } = await card(userId, scenario);
-    const others = 'select method_id from payment_methods where user_id = $1 and method_id <> $2';
-    for (const { method_id } of await t.rows(others, [userId, method?.id])) {
-      await t.done(deletePaymentMethod, { gatewayId, userId, paymentMethodId: String(method_id) }, merchant);
-    }
   };
   /** The subscription's fields that the cycle moves. */
   const state = async (subscriptionId: string) => {
@@ -75,15 +48,15 @@ export async function subscribers(from = '2026-01-31', env: Record<string, strin
     const { status, start, end } = await state(subscriptionId);
     return `${status} ${shown(start)} ${shown(end)}`;
   };
+  const users = cards(s, () => gatewayId, merchant);
   return {
-    s,
-    t,
+    ...s,
+    ...users,
     merchant,
     anew,
     to,
     plan,
-    buyer,
-    swap,
+    userWithCard: (scenario = 'succeeds', over: Partial<User> = {}) => users.userWithCard(scenario, over),
     state,
     dates,
     gatewayId: () => gatewayId,

@@ -14,7 +14,7 @@ import {
   updateSubscriptionConfig,
   usageCurrentValue,
 } from '@recur/contracts';
-import { type Subscribers, shown, subscribers, utc } from '../renewal/subscribers.js';
+import { type Subscribers, shown, subscribers, utc } from './clock.js';
 
 type Kind = keyof typeof metricType;
 type Aggregation = keyof typeof aggregationType;
@@ -50,7 +50,7 @@ export async function metered(from?: string) {
   ) => {
     const id = ++metrics;
     const types = { type: metricType[kind], aggregationType: aggregationType[aggregation] };
-    s.s.knowMetric(id, { ...types, ...over }, s.merchant.merchantId);
+    s.knowMetric(id, { ...types, ...over }, s.merchant.merchantId);
     return { id, code: `m${id}` };
   };
   /** An event as it is sent, with an id of its own. */
@@ -67,7 +67,7 @@ export async function metered(from?: string) {
     event,
     /** A new user who subscribes to a new plan. */
     async subscriber(plan: Partial<Plan>, terms: object = {}) {
-      const userId = await s.buyer();
+      const userId = await s.userWithCard();
       const planId = s.plan(plan);
       const { id } = await s.subscribe({ userId, planId, ...terms });
       return { userId, planId, id };
