@@ -39,6 +39,7 @@ const traffic = new WeakMap<Page, Traffic>();
 
 function trafficOf(page: Page): Traffic {
   const now: Traffic = { open: new Set(), lastAt: Date.now() };
+  // a request that navigates has no frame yet
   const isOwn = (request: Request) => !request.isNavigationRequest() && request.frame() === page.mainFrame();
   const note = (change: (request: Request) => void) => (request: Request) => {
     if (!isOwn(request)) return;
@@ -56,11 +57,13 @@ function trafficOf(page: Page): Traffic {
 }
 
 /**
- * True once a page has asked nothing for half a second, frames of other hosts aside. The state `networkidle` never comes
+ * True once a page of a visit has asked nothing for half a second, its frames aside. The state `networkidle` never comes
  * again where a frame is added to a page that was idle before.
  */
 export function isQuiet(page: Page): boolean {
-  const { open, lastAt } = traffic.get(page) ?? { open: new Set(), lastAt: 0 };
+  const seen = traffic.get(page);
+  if (!seen) throw new Error('no visit opened this page');
+  const { open, lastAt } = seen;
   return open.size === 0 && Date.now() - lastAt > 500;
 }
 
