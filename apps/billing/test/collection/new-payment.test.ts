@@ -245,7 +245,7 @@ describe('the user of a purchase', () => {
     expect(s.asked).toHaveLength(2);
   });
 
-  it('is 53 only once its owner does not know it, and 56 where nobody can say', async () => {
+  it('is unknown only once its owner does not know it, and refused while it is suspended', async () => {
     const nobody = { ...talk, email: 'nobody@example.com' };
     expect(await refused(nobody)).toMatchObject({ slug: 'user_not_found' });
     expect(

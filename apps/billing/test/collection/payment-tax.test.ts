@@ -130,10 +130,10 @@ describe('reverse charge on a number that VIES has not confirmed', () => {
     });
     await s.t.emitted();
     vies.next = unknown;
-    await s.t.work.drain();
+    await s.drain();
     expect(vies.asked).toEqual([]);
     s.clock.advance(86_400);
-    await s.t.work.drain();
+    await s.drain();
     expect(vies.asked).toMatchObject([{ countryCode: 'EL', vatNumber: '094259216' }]);
     expect((await s.t.emitted()).map(({ type }) => type)).toContain('vat.number.invalid');
     expect(await s.detail(invoice.invoiceId)).toMatchObject({ taxes: invoice.taxes, taxAmount: 0 });

@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  activateDiscount,
   deleteDiscount,
   discountBillingType,
   discountPlanApplyType,
   discountType,
   discountUserScope,
   getDiscount,
-  newDiscount,
   planType,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
@@ -18,7 +16,7 @@ import type { Application } from '../../src/discounts/uses.js';
 import { priceLines } from '../../src/pricing/price.js';
 import { billing } from '../../src/service.js';
 import { line } from '../pricing/samples.js';
-import { within } from '../world/shop.js';
+import { activeCode, within } from '../world/shop.js';
 
 const clock = new MovableClock();
 let t: TestService;
@@ -37,19 +35,9 @@ const inReader = async <T>(run: (reader: Parameters<typeof discounts.check>[0]) 
   return results.at(-1) as T;
 };
 
-/** An activated code. */
-async function code(name: string, over: object = {}) {
-  const terms = {
-    billingType: discountBillingType.onetime,
-    discountType: discountType.percentage,
-    discountPercentage: 1000,
-    startTime: 0,
-    endTime: 0,
-  };
-  const { discount } = await t.done(newDiscount, { code: name, ...terms, ...over });
-  await t.done(activateDiscount, { id: discount.id });
-  return discount.id;
-}
+/** The id of an active code. */
+const code = async (name: string, settings: Parameters<typeof activeCode>[2] = {}) =>
+  (await activeCode(t, name, settings)).id;
 
 const plan = { id: 7, type: planType.main, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
 const submit = (name: string, over: Partial<discounts.RedemptionRequest> = {}): discounts.RedemptionRequest => ({

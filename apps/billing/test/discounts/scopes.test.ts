@@ -8,13 +8,13 @@ import {
   discountType,
   discountUserScope,
   editDiscount,
-  newDiscount,
   planType,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import * as discounts from '../../src/discounts/redemption.js';
 import { billing } from '../../src/service.js';
+import { activeCode } from '../world/shop.js';
 
 const clock = new MovableClock();
 let t: TestService;
@@ -32,20 +32,8 @@ const group = {
 };
 
 let codes = 0;
-/** An activated code with the given settings. */
-async function made(settings: object): Promise<{ code: string; id: number }> {
-  const terms = {
-    billingType: discountBillingType.onetime,
-    discountType: discountType.percentage,
-    discountPercentage: 1000,
-    startTime: 0,
-    endTime: 0,
-  };
-  const code = `SCOPE${++codes}`;
-  const { discount } = await t.done(newDiscount, { ...terms, code, ...settings });
-  await t.done(activateDiscount, { id: discount.id });
-  return { code, id: discount.id };
-}
+/** An active code with the given settings. */
+const made = (settings: Parameters<typeof activeCode>[2]) => activeCode(t, `SCOPE${++codes}`, settings);
 
 /** The reason why a code may not be used, the same for a submit as for a preview; '' if it may. */
 async function judged(code: string, over: Partial<discounts.RedemptionRequest> = {}): Promise<string> {

@@ -31,7 +31,7 @@ afterAll(async () => {
   await mailbox.close();
 });
 beforeEach(async () => {
-  await s.t.work.drain();
+  await s.drain();
   mailbox.clear();
   await s.t.emitted();
 });
@@ -65,7 +65,7 @@ describe('invoice/send_email', () => {
       status: emailStatus.pending,
       attachFile: `${number}.pdf`,
     });
-    await s.t.work.drain();
+    await s.drain();
     expect(mailbox.mails).toHaveLength(1);
     const mail = await simpleParser(mailbox.mails[0] ?? '');
     expect(mail.from?.value).toEqual([{ name: 'Acme', address: 'billing@northwind.example' }]);
@@ -92,7 +92,7 @@ describe('invoice/send_email', () => {
   it('writes in the language of the user', async () => {
     s.knowUser(2, { language: 'zh_CN', firstName: '爱达', email: 'ada@example.cn' });
     const { number } = await send({ userId: 2 });
-    await s.t.work.drain();
+    await s.drain();
     const { text, subject } = await simpleParser(mailbox.mails[0] ?? '');
     expect(text).toContain('爱达，您好');
     expect(subject).toContain(`账单 ${number}`);
@@ -117,7 +117,7 @@ describe('invoice/send_email', () => {
   it('sends once for one Idempotency-Key', async () => {
     const { invoiceId } = await s.made({ finish: true });
     for (let at = 0; at < 2; at++) await s.t.done(sendInvoiceEmail, { invoiceId }, { idempotencyKey: 'once' });
-    await s.t.work.drain();
+    await s.drain();
     expect(mailbox.mails).toHaveLength(1);
   });
 });
@@ -126,7 +126,7 @@ describe('e-mails that no command asks for', () => {
   beforeAll(() => automatic(true));
   afterAll(() => automatic(false));
   const titles = async () => {
-    await s.t.work.drain();
+    await s.drain();
     const mails = await Promise.all(mailbox.mails.map(mail => simpleParser(mail)));
     mailbox.clear();
     return mails.map(({ subject, attachments }) => [subject, attachments.map(({ filename }) => filename).join()]);
@@ -161,7 +161,7 @@ describe('e-mails that no command asks for', () => {
     const statusOf = async (id: string) => (await s.detail(id)).sendStatus;
     const { invoiceId, sendStatus } = await s.made({ finish: true });
     expect([sendStatus, await statusOf(invoiceId)]).toEqual([0, 0]);
-    await s.t.work.drain();
+    await s.drain();
     expect(await statusOf(invoiceId)).toBe(1);
     await s.t.done(cancelInvoice, { invoiceId });
     const [note] = (await s.t.done(invoiceDetail, { invoiceId })).creditNotes;
@@ -170,7 +170,7 @@ describe('e-mails that no command asks for', () => {
     const quiet = await s.made({ finish: true });
     expect(quiet.sendStatus).toBe(2);
     await s.t.done(sendInvoiceEmail, { invoiceId: quiet.invoiceId });
-    await s.t.work.drain();
+    await s.drain();
     expect(await statusOf(quiet.invoiceId)).toBe(1);
     await automatic(true);
     const draft = await s.made();
@@ -178,7 +178,7 @@ describe('e-mails that no command asks for', () => {
     const free = await s.made({ finish: true, lines: [{ name: 'Free', unitAmountExcludingTax: 0 }] });
     expect([draft.sendStatus, free.sendStatus, free.number]).toEqual([0, 2, '']);
     await hideZero(false);
-    await s.t.work.drain();
+    await s.drain();
     mailbox.clear();
   });
 
@@ -195,18 +195,18 @@ describe('an e-mail that fails', () => {
   it('is tried again, and shown with the reason meanwhile', async () => {
     mailbox.answer = { code: 451, text: 'Try later' };
     const { invoiceId } = await send();
-    await s.t.work.drain();
+    await s.drain();
     expect((await s.detail(invoiceId)).sendStatus).toBe(2);
     expect(await newest()).toMatchObject({
       status: emailStatus.pending,
       response: expect.stringContaining('451 Try later'),
     });
     s.clock.advance(59);
-    await s.t.work.drain();
+    await s.drain();
     expect(mailbox.mails).toEqual([]);
     mailbox.answer = undefined;
     s.clock.advance(1);
-    await s.t.work.drain();
+    await s.drain();
     expect(mailbox.mails).toHaveLength(1);
     expect(await newest()).toMatchObject({ status: emailStatus.sent });
   });
@@ -217,12 +217,12 @@ describe('an e-mail that fails', () => {
     for (const pause of [0, 60, 300, 1_800, 7_200, 21_600]) {
       expect(await newest()).toMatchObject({ status: emailStatus.pending });
       s.clock.advance(pause);
-      await s.t.work.drain();
+      await s.drain();
     }
     expect(await newest()).toMatchObject({ status: emailStatus.failed, response: expect.stringContaining('Busy') });
     mailbox.answer = undefined;
     s.clock.advance(86_400);
-    await s.t.work.drain();
+    await s.drain();
     expect(mailbox.mails).toEqual([]);
   });
 
@@ -231,17 +231,17 @@ describe('an e-mail that fails', () => {
     await send();
     const response = 'The PDF could not be made: it took too long';
     for (const [at, pause] of [60, 300, 1_800, 7_200, 21_600].entries()) {
-      await s.t.work.drain();
+      await s.drain();
       expect(await newest()).toMatchObject({ status: emailStatus.pending, response });
       s.clock.advance(pause - 1);
-      await s.t.work.drain();
+      await s.drain();
       expect(fails).toHaveBeenCalledTimes(at + 1);
       s.clock.advance(1);
     }
-    await s.t.work.drain();
+    await s.drain();
     expect(await newest()).toMatchObject({ status: emailStatus.failed, response });
     s.clock.advance(10 * 86_400);
-    await s.t.work.drain();
+    await s.drain();
     expect(fails).toHaveBeenCalledTimes(6);
     expect(mailbox.mails).toEqual([]);
     fails.mockRestore();
@@ -250,7 +250,7 @@ describe('an e-mail that fails', () => {
   it('is given up at once where the recipient is refused for good', async () => {
     mailbox.answer = { code: 550, text: 'No such mailbox' };
     await send();
-    await s.t.work.drain();
+    await s.drain();
     expect(await newest()).toMatchObject({
       status: emailStatus.failed,
       response: expect.stringContaining('No such mailbox'),
@@ -274,7 +274,7 @@ describe('invoice/send_email, again and again', () => {
     expect(await s.t.call(sendInvoiceEmail, { invoiceId: other.invoiceId })).toMatchObject({ ok: true });
     s.clock.advance(1);
     expect(await ask()).toMatchObject({ ok: true });
-    await s.t.work.drain();
+    await s.drain();
     expect(mailbox.mails).toHaveLength(12);
   });
 });
@@ -283,7 +283,7 @@ describe('email/history_list', () => {
   it('finds e-mails by every filter, newest first, and counts them', async () => {
     s.knowUser(3, { email: 'Grace@Example.com' });
     const { number } = await send({ userId: 3 });
-    await s.t.work.drain();
+    await s.drain();
     const found = async (filter: object) => (await history(filter)).emailHistories.map(({ title }) => title);
     const title = `Invoice ${number} from Acme`;
     for (const filter of [

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  activateDiscount,
   cancelRefund,
   creditAccountType,
-  discountBillingType,
   discountType,
   emptyOf,
   explainInvoice,
@@ -15,7 +13,6 @@ import {
   listRefunds,
   markRefundSuccess,
   newCreditConfig,
-  newDiscount,
   Plan,
   refundInvoice,
   refundStatus,
@@ -23,7 +20,7 @@ import {
   UsVatConfig,
 } from '@recur/contracts';
 import { rate, reverseCharge } from '../pricing/samples.js';
-import { type Shop, shop } from '../world/shop.js';
+import { activeCode, type Shop, shop } from '../world/shop.js';
 import { credit, issuing, item } from './issuer.js';
 
 // The worked examples of composed documents, on the database, to the unit.
@@ -162,17 +159,9 @@ describe('reductions', () => {
 });
 
 describe('the use of a code', () => {
-  const code = async (name: string, over: object) => {
-    const terms = {
-      billingType: discountBillingType.onetime,
-      discountType: discountType.percentage,
-      discountPercentage: 3333,
-      startTime: 0,
-      endTime: 0,
-    };
-    const { discount } = await s.t.done(newDiscount, { code: name, ...terms, ...over });
-    await s.t.done(activateDiscount, { id: discount.id });
-    return async () => (await s.t.done(getDiscount, { id: discount.id })).discount.quantityUsed;
+  const code = async (name: string, settings: Parameters<typeof activeCode>[2]) => {
+    const { id } = await activeCode(s.t, name, { discountPercentage: 3333, ...settings });
+    return async () => (await s.t.done(getDiscount, { id })).discount.quantityUsed;
   };
   const submit = (name: string, userId: number, amount = 1999n) => {
     const discount = { is: 'code', code: name, operation: 'create' } as const;

@@ -204,7 +204,7 @@ describe('a change', () => {
     await refused(portalUpdateSubmit, { ...change, confirmTotalAmount: 1 }, 'total_changed', as);
     await w.t.done(portalCancelAtPeriodEnd, { subscriptionId }, as);
     w.clock.advance(40 * 86_400);
-    await w.t.work.drain();
+    await w.drain();
     await both({}, 'subscription_wrong_state');
     for (const operation of [portalCancelAtPeriodEnd, portalResume, portalChangeDueDay]) {
       await refused(operation, { subscriptionId, dueDay: 3 }, 'subscription_wrong_state', as);

@@ -94,7 +94,7 @@ describe('a one-time add-on', () => {
     const sub = await w.active();
     await w.t.done(newPaymentMethod, { gatewayId, userId: sub.userId, data: { scenario: 'succeeds' } });
     await sell(sub, { gatewayId });
-    await w.t.work.drain();
+    await w.drain();
     expect(await statusOf(sub)).toEqual([onetimeAddonStatus.paid]);
   });
 
@@ -102,11 +102,11 @@ describe('a one-time add-on', () => {
     const sub = await w.active();
     await sell(sub);
     w.clock.advance(3 * DAY + 1199);
-    await w.t.work.drain();
+    await w.drain();
     expect(await statusOf(sub)).toEqual([onetimeAddonStatus.created]);
     await w.types();
     w.clock.advance(1);
-    await w.t.work.drain();
+    await w.drain();
     expect(await eventsOf()).toEqual(['subscription.onetime_addon.expired 2']);
     expect(await statusOf(sub)).toEqual([onetimeAddonStatus.expired]);
   });

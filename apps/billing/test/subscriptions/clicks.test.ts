@@ -161,11 +161,11 @@ it(`${courses} courses of clicks, callbacks and time-outs at once take the money
   await w.t.work.stop();
   // outcomes that gateways kept to themselves come; charges that wait for their users are approved, where that is possible
   for (let at = 0; at < 6; at++) {
-    await w.t.work.drain();
+    await w.drain();
     w.clock.advance(20 * 60);
   }
   for (const userId of byUser.keys()) await does('approve', userId);
-  await w.t.work.drain();
+  await w.drain();
 
   const found = await w.t.rows(faults, [[...byUser.keys()]]);
   const untold = found.filter(({ user_id, charges, due, surplus }) => {

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
-  activateDiscount,
   cancelInvoice,
   cancelSubscription,
   changeDueDay,
   createSubscription,
   discountBillingType,
   discountPlanApplyType,
-  discountType,
   type In,
-  newDiscount,
+  type newDiscount,
   previewChange,
   submitChange,
 } from '@recur/contracts';
@@ -23,21 +21,9 @@ afterAll(() => s.t.close());
 beforeEach(() => s.anew('2026-01-31'));
 
 let codes = 0;
-/** An active code of 10 %. */
-async function code(over: Partial<In<typeof newDiscount>> = {}): Promise<string> {
-  const name = `CODE-${++codes}`;
-  const terms = {
-    billingType: discountBillingType.onetime,
-    discountType: discountType.percentage,
-    discountPercentage: 1000,
-    startTime: 0,
-    endTime: 0,
-    ...over,
-  };
-  const { discount } = await s.t.done(newDiscount, { code: name, ...terms }, s.merchant);
-  await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
-  return name;
-}
+/** The name of an active code of 10 %. */
+const code = async (settings: Partial<In<typeof newDiscount>> = {}) => (await s.code(`CODE-${++codes}`, settings)).code;
+
 /** Uses that count, and the uses of a code by status and invoice: `-` for one that waits for its invoice. */
 async function usesOf(name: string): Promise<string> {
   const [counted] = await s.t.rows('select uses from discounts where code = $1', [name]);
@@ -48,12 +34,17 @@ async function usesOf(name: string): Promise<string> {
   );
   return [`${counted?.uses}:`, ...rows.map(({ status, of }) => `${status} ${of}`)].join(' ');
 }
-/** A subscription in a free trial until 02-07, with a code that waits for its first invoice. */
-async function waiting(discountCode: string) {
+/** A subscription in a free trial until 02-07, with a code. */
+async function inTrial(discountCode: string) {
   const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan(), trialEnd: utc('2026-02-07'), discountCode });
-  expect(await usesOf(discountCode)).toBe('1: used -');
   return { userId, id };
+}
+/** The same with a new code, which waits for the first invoice. */
+async function waiting(discountCode: string) {
+  const made = await inTrial(discountCode);
+  expect(await usesOf(discountCode)).toBe('1: used -');
+  return made;
 }
 
 describe('a one-time code that waits for its first invoice', () => {
@@ -86,7 +77,7 @@ describe('a one-time code that waits for its first invoice', () => {
   it('is given back once where the subscription ends with the invoice that it reduces', async () => {
     const name = await code({ quantity: 3 });
     await waiting(name);
-    const { id } = await waiting2(name);
+    const { id } = await inTrial(name);
     await s.to('2026-02-05');
     expect(await usesOf(name)).toBe('2: used 100 used 100');
     await s.t.done(cancelSubscription, { subscriptionId: id }, s.merchant);
@@ -137,12 +128,6 @@ async function incomplete(discountCode: string) {
   const terms = { userId, planId: s.plan(), gatewayId: s.gatewayId(), discountCode, startIncomplete: true };
   const { subscriptionId } = (await s.t.done(createSubscription, terms, s.merchant)).subscription;
   return { userId, subscriptionId, large: s.plan({ amount: 3000 }) };
-}
-
-/** Like `waiting`, for a code that is used already. */
-async function waiting2(discountCode: string) {
-  const userId = await s.userWithCard();
-  return s.subscribe({ userId, planId: s.plan(), trialEnd: utc('2026-02-07'), discountCode });
 }
 
 describe('a recurring code', () => {

@@ -240,7 +240,7 @@ describe('a user and a product', () => {
       (await w.t.done(newPaymentMethod, { gatewayId, userId, data: { scenario } })).method?.id ?? '';
     const bad = await method('declines_hard');
     const first = await w.create({ userId, gatewayId, paymentMethodId: bad });
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.statusOf(first.subscription.subscriptionId)).toBe(subscriptionStatus.pending);
     expect(await refused({ userId, gatewayId, paymentMethodId: 'pm_none' })).toMatchObject({
       slug: 'payment_method_not_found',
@@ -248,7 +248,7 @@ describe('a user and a product', () => {
     const good = await method('succeeds');
     const again = await w.create({ userId, gatewayId, paymentMethodId: good });
     expect(again).toMatchObject({ invoiceId: first.invoiceId, subscription: { status: subscriptionStatus.pending } });
-    await w.t.work.drain();
+    await w.drain();
     expect((await w.detail(first.invoiceId)).status).toBe(invoiceStatus.paid);
   });
 
@@ -266,10 +266,10 @@ describe('the first invoice', () => {
   it('that is not paid in three days ends the subscription as failed', async () => {
     const { subscription, invoiceId } = await w.create({ userId: w.newUser() });
     w.clock.advance(3 * DAY - 1);
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.statusOf(subscription.subscriptionId)).toBe(subscriptionStatus.pending);
     w.clock.advance(1);
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.statusOf(subscription.subscriptionId)).toBe(subscriptionStatus.failed);
     expect((await w.detail(invoiceId)).status).toBe(invoiceStatus.failed);
     expect(await w.types()).toContain('subscription.failed 2');

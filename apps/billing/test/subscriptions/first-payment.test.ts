@@ -33,7 +33,7 @@ async function charged(scenario: string) {
   const userId = w.newUser();
   await w.t.done(newPaymentMethod, { gatewayId, userId, data: { scenario } });
   const { subscription, invoiceId, paymentId } = await w.create({ userId, gatewayId });
-  await w.t.work.drain();
+  await w.drain();
   return { ...subscription, invoiceId, paymentId };
 }
 const locked = (invoiceId: string, run: (tx: never, invoice: never) => unknown) =>
@@ -66,7 +66,7 @@ describe('a first payment whose outcome is awaited', () => {
       slug: 'subscription_exists',
     });
     w.clock.advance(120);
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.statusOf(lost.subscriptionId)).toBe(active);
 
     const never = await charged('calls_back_late');
@@ -98,7 +98,7 @@ describe('a first payment whose outcome is awaited', () => {
     const { subscription, invoiceId } = await w.create({ userId: w.newUser() });
     await sent(invoiceId);
     w.clock.advance(3 * DAY);
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.statusOf(subscription.subscriptionId)).toBe(failed);
     expect((await w.detail(invoiceId)).status).toBe(invoiceStatus.failed);
   });
@@ -147,7 +147,7 @@ describe('the payment method of a subscription', () => {
     const bad = await method('declines_hard');
     const good = await method('succeeds');
     const { subscription, invoiceId } = await w.create({ userId, gatewayId, paymentMethodId: bad });
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.statusOf(subscription.subscriptionId)).toBe(pending);
     // told of after the decline, in the same second, a method that was there before the invoice is no new one
     await w.t.db.write(w.t.callerOf(), async tx => {
@@ -155,11 +155,11 @@ describe('the payment method of a subscription', () => {
       tx.log('PaymentMethod', 'Test');
       return {};
     });
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.statusOf(subscription.subscriptionId)).toBe(pending);
     w.clock.advance(60);
     await w.t.done(changeGateway, { subscriptionId: subscription.subscriptionId, gatewayId, paymentMethodId: good });
-    await w.t.work.drain();
+    await w.drain();
     expect((await w.detail(invoiceId)).status).toBe(invoiceStatus.paid);
     expect(await w.statusOf(subscription.subscriptionId)).toBe(active);
   });
@@ -169,7 +169,7 @@ describe('the payment method of a subscription', () => {
     await w.t.done(newPaymentMethod, { gatewayId, userId: sub.userId, data: { scenario: 'succeeds' } });
     await w.t.done(changeGateway, { subscriptionId: sub.subscriptionId, gatewayId, paymentMethodId: '' });
     w.clock.advance(sub.currentPeriodEnd - w.clock.now());
-    await w.t.work.drain();
+    await w.drain();
     const { subscription } = await w.shown(sub.subscriptionId);
     expect(subscription).toMatchObject({ status: active, currentPeriodStart: sub.currentPeriodEnd, gatewayId });
   });

@@ -38,7 +38,7 @@ afterAll(() => w.t.close());
 /** Saves a method whose charges have the outcome of a scenario; returns its id. The first of a user is the default one. */
 const method = async (userId: number, scenario: string): Promise<string> =>
   (await w.t.done(newPaymentMethod, { gatewayId, userId, data: { scenario } })).method?.id ?? '';
-const drain = () => w.t.work.drain();
+const drain = () => w.drain();
 const to = async (at: number) => {
   w.clock.advance(at - w.clock.now());
   await drain();

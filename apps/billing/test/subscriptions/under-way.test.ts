@@ -103,7 +103,7 @@ async function bring(state: State, cases: readonly { invoiceId: string }[]): Pro
     );
     return;
   }
-  await w.t.work.drain();
+  await w.drain();
   if (state === 'sent' || state === 'needs action') return;
   for (const one of cases) {
     const { paymentId, attempt, reference } = await openPayment(one);
@@ -119,16 +119,16 @@ async function bring(state: State, cases: readonly { invoiceId: string }[]): Pro
 
 /** Lets the outcomes come: gateways tell what became of what was sent, and users approve what waits for them still. */
 async function settle(cases: readonly Case[]): Promise<void> {
-  await w.t.work.drain();
+  await w.drain();
   for (const one of cases) {
     const { reference } = await openPayment(one);
     if (reference !== '') await sandbox.answer(account(), reference, true);
   }
   for (let at = 0; at < 6; at++) {
-    await w.t.work.drain();
+    await w.drain();
     w.clock.advance(20 * 60);
   }
-  await w.t.work.drain();
+  await w.drain();
 }
 
 /** Faults of a user's money: what the gateway took is what paid invoices cost, and each thing is paid once. */
@@ -253,7 +253,7 @@ async function active(state: State): Promise<Case> {
   const userId = w.newUser();
   await withCard(userId, 'succeeds');
   const { subscription, invoiceId } = await w.create({ userId, gatewayId });
-  await w.t.work.drain();
+  await w.drain();
   await withCard(userId, states[state]);
   const { subscription: sub } = await w.shown(subscription.subscriptionId);
   return { sub, userId, invoiceId, paymentId: '' };
@@ -263,7 +263,7 @@ const upgrade = { newPlanId: 20, quantity: 1 };
 const change: Situation = {
   begin: active,
   async drive(cases) {
-    await w.t.work.drain();
+    await w.drain();
     w.clock.advance(10 * day);
     const driven: Case[] = [];
     for (const one of cases) {
@@ -303,7 +303,7 @@ const next: Situation = {
   async drive(cases) {
     const end = cases[0]?.sub.currentPeriodEnd ?? 0;
     w.clock.advance(end - 3 * day - w.clock.now());
-    await w.t.work.drain();
+    await w.drain();
     w.clock.advance(end - 2 * hour - w.clock.now());
     return Promise.all(
       cases.map(async one => {
@@ -343,7 +343,7 @@ const dunning: Situation = {
     for (const { userId } of cases) await withCard(userId, 'declines_softly');
     for (const at of [end - 3 * day, end - 2 * hour, end, end + hour]) {
       w.clock.advance(at - w.clock.now());
-      await w.t.work.drain();
+      await w.drain();
     }
     const driven: Case[] = [];
     for (const one of cases) {
@@ -354,7 +354,7 @@ const dunning: Situation = {
       const { latestInvoiceId: invoiceId } = sub;
       driven.push({ ...one, sub: { ...sub, latestInvoiceId: one.invoiceId }, invoiceId });
     }
-    if (state === 'claimed') await w.t.work.drain();
+    if (state === 'claimed') await w.drain();
     return driven;
   },
   calls: next.calls,
@@ -384,7 +384,7 @@ describe('in the last hours of a period', () => {
   const voided = expect.stringMatching(/^-.* paid$/);
   const to = async (at: number) => {
     w.clock.advance(at - w.clock.now());
-    await w.t.work.drain();
+    await w.drain();
   };
   const invoicesOf = async ({ userId }: Case) =>
     (
@@ -446,7 +446,7 @@ describe('in the last hours of a period', () => {
     await to(end - 3 * day);
     await to(end - 2 * hour - 600);
     const { invoiceId } = await w.t.done(submitChange, { subscriptionId, ...upgrade });
-    await w.t.work.drain();
+    await w.drain();
     await withCard(one.userId, 'succeeds');
     await to(end - 2 * hour);
     expect(await invoicesOf(one)).toEqual(['3000 paid', '3000 processing', expect.stringMatching(/ processing$/)]);
@@ -457,7 +457,7 @@ describe('in the last hours of a period', () => {
     const one = await changing();
     const { reference } = await openPayment(one);
     await sandbox.answer(account(), reference, true);
-    await w.t.work.drain();
+    await w.drain();
     await to(one.end);
     expect(await invoicesOf(one)).toEqual(['3000 paid', '3000 cancelled', change, '-3000 paid', '6000 paid']);
     expect(await faultsOf(one.userId)).toEqual([]);

@@ -1,6 +1,15 @@
-import { advanceTestClock, createSubscription, invoiceDetail, type Plan, planType, type User } from '@recur/contracts';
+import {
+  advanceTestClock,
+  createSubscription,
+  type In,
+  invoiceDetail,
+  type newDiscount,
+  type Plan,
+  planType,
+  type User,
+} from '@recur/contracts';
 import { cards } from './cards.js';
-import { shop } from './shop.js';
+import { activeCode, shop } from './shop.js';
 
 /** Unix second of a UTC date, as `2026-03-31` or `2026-03-31T12:00`. */
 export const utc = (date: string): number => Date.parse(date.length === 10 ? `${date}T00:00Z` : `${date}Z`) / 1000;
@@ -48,6 +57,11 @@ export async function subscribers(from = '2026-01-31', env: Record<string, strin
     const { status, start, end } = await state(subscriptionId);
     return `${status} ${shown(start)} ${shown(end)}`;
   };
+  /** Seconds by which the merchant's clock is ahead of the machine's. */
+  const ahead = async (): Promise<number> => {
+    const [clock] = await t.rows('select offset_seconds from clocks where merchant_id = $1', [merchant.merchantId]);
+    return Number(clock?.offset_seconds ?? 0);
+  };
   const users = cards(s, () => gatewayId, merchant);
   return {
     ...s,
@@ -55,6 +69,9 @@ export async function subscribers(from = '2026-01-31', env: Record<string, strin
     merchant,
     anew,
     to,
+    ahead,
+    /** An active code of 10 %, once, or of other settings. */
+    code: (code: string, settings: Partial<In<typeof newDiscount>> = {}) => activeCode(t, code, settings, merchant),
     plan,
     userWithCard: (scenario = 'succeeds', over: Partial<User> = {}) => users.userWithCard(scenario, over),
     state,
@@ -63,8 +80,7 @@ export async function subscribers(from = '2026-01-31', env: Record<string, strin
     /** Subscribes, and charges the first invoice. */
     async subscribe(terms: object) {
       const made = await t.done(createSubscription, { gatewayId, ...terms }, merchant);
-      const [clock] = await t.rows('select offset_seconds from clocks where merchant_id = $1', [merchant.merchantId]);
-      await to(s.clock.now() + Number(clock?.offset_seconds ?? 0));
+      await to(s.clock.now() + (await ahead()));
       return { ...made, id: made.subscription.subscriptionId };
     },
     /** The invoices of a subscription in the order in which they were made: name, status, period and total. */

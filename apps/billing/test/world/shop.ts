@@ -1,8 +1,11 @@
 import {
+  activateDiscount,
   cancelInvoice,
   clearInvoicePayment,
   creditTransactionType,
   deleteInvoice,
+  discountBillingType,
+  discountType,
   emptyOf,
   type In,
   type Invoice,
@@ -11,6 +14,7 @@ import {
   MerchantMetric,
   MerchantState,
   markWireTransferSuccess,
+  newDiscount,
   newInvoice,
   Plan,
   Product,
@@ -218,6 +222,30 @@ export async function within<T>(t: TestService, run: (tx: Tx) => Promise<T>): Pr
     return {};
   });
   return results.at(-1) as T;
+}
+
+/** An active code of 10 %, once, or of other settings. */
+export async function activeCode(
+  t: TestService,
+  code: string,
+  settings: Partial<In<typeof newDiscount>> = {},
+  caller?: TestCaller,
+) {
+  const { discount } = await t.done(
+    newDiscount,
+    {
+      code,
+      billingType: discountBillingType.onetime,
+      discountType: discountType.percentage,
+      discountPercentage: 1000,
+      startTime: 0,
+      endTime: 0,
+      ...settings,
+    },
+    caller,
+  );
+  await t.done(activateDiscount, { id: discount.id }, caller);
+  return discount;
 }
 
 /** The gateway's caller for a user of the hosted pages. */

@@ -1,12 +1,10 @@
 import {
-  activateDiscount,
   createSubscription,
   discountBillingType,
-  discountType,
   type In,
   invoiceDetail,
   listCreditNotes,
-  newDiscount,
+  type newDiscount,
   type Plan,
   pendingUpdateDetail,
   planType,
@@ -15,7 +13,7 @@ import {
   submitChange,
   subscriptionDetail,
 } from '@recur/contracts';
-import { shop } from './shop.js';
+import { activeCode, shop } from './shop.js';
 
 type CreateRequest = Partial<In<typeof createSubscription>>;
 export type ChangeRequest = Partial<In<typeof submitChange>>;
@@ -53,20 +51,9 @@ export async function world(prices = { small: 3000, large: 6000, addon: 500 }) {
       if (invoiceId) await s.receive(invoiceId);
       return (await shown(subscription.subscriptionId)).subscription;
     },
-    /** An active code of 10 %, or of other settings. */
-    async code(code: string, over: object = {}) {
-      const given = {
-        billingType: discountBillingType.recurring,
-        discountType: discountType.percentage,
-        discountPercentage: 1000,
-        startTime: 0,
-        endTime: 0,
-        ...over,
-      };
-      const { discount } = await t.done(newDiscount, { code, ...given });
-      await t.done(activateDiscount, { id: discount.id });
-      return discount;
-    },
+    /** An active code of 10 % in each period, or of other settings. */
+    code: (code: string, settings: Partial<In<typeof newDiscount>> = {}) =>
+      activeCode(t, code, { billingType: discountBillingType.recurring, ...settings }),
     async row(subscriptionId: string) {
       const [row] = await t.rows('select * from subscriptions where subscription_id = $1', [subscriptionId]);
       return row ?? {};

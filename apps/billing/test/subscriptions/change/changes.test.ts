@@ -96,11 +96,11 @@ describe('an upgrade', () => {
     await w.at(sub, 0.5);
     const made = await w.change(sub, {});
     w.clock.advance(3 * 86_400 - 1);
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.detail(made.invoiceId)).toMatchObject({ status: invoiceStatus.processing });
     await w.types();
     w.clock.advance(1);
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.detail(made.invoiceId)).toMatchObject({ status: invoiceStatus.cancelled });
     const id = made.subscriptionPendingUpdate?.pendingUpdateId ?? '';
     expect(await w.update(id)).toMatchObject({ status: pendingUpdateStatus.cancelled, paid: 0 });

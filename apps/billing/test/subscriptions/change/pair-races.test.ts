@@ -29,7 +29,7 @@ const moves: Record<Move, (racer: Racer) => Promise<unknown>> = {
   cancel: ({ sub: { subscriptionId } }) => w.t.call(cancelSubscription, { subscriptionId, prorate: true }),
   extend: ({ sub: { subscriptionId } }) => w.t.call(addTrialTime, { subscriptionId, appendTrialEndHour: 24 }),
   pay: ({ invoiceId }) => w.moves.receive(invoiceId),
-  cycle: () => w.t.work.drain(),
+  cycle: () => w.drain(),
 };
 
 /** Brings subscriptions to the instant of a race: work of theirs is due, and was not done yet. */
@@ -52,7 +52,7 @@ const scenes: Record<string, Scene> = {
   'at the end of the period': async count => {
     const subs = await begun(count);
     w.clock.advance(30 * DAY - HOUR);
-    await w.t.work.drain();
+    await w.drain();
     w.clock.advance(HOUR);
     return Promise.all(
       subs.map(async sub => ({ sub, invoiceId: String((await w.row(sub.subscriptionId)).latest_invoice_id) })),
@@ -87,13 +87,13 @@ async function digest({ sub: { subscriptionId, userId, currentPeriodStart } }: R
 /** Ends what a phase has left, so that nothing of it falls due in the next one. */
 async function swept(racers: readonly Racer[]): Promise<void> {
   for (const racer of racers) await moves.cancel(racer);
-  await w.t.work.drain();
+  await w.drain();
 }
 
 async function after(batch: Scene, first: Move, second: Move): Promise<string> {
   const racers = await batch(1);
   for (const racer of racers) for (const move of [first, second]) await moves[move](racer);
-  await w.t.work.drain();
+  await w.drain();
   const [state = ''] = await Promise.all(racers.map(digest));
   await swept(racers);
   return state;
@@ -102,7 +102,7 @@ async function after(batch: Scene, first: Move, second: Move): Promise<string> {
 async function raced(batch: Scene, a: Move, b: Move): Promise<string[]> {
   const racers = await batch(repeats);
   await Promise.all(racers.flatMap(racer => [moves[a](racer), moves[b](racer)]));
-  await w.t.work.drain();
+  await w.drain();
   const states = await Promise.all(racers.map(digest));
   await swept(racers);
   return states;

@@ -20,7 +20,7 @@ afterAll(() => w.t.close());
 /** Moves the clock to a time, and does what falls due on the way. */
 async function to(time: number) {
   w.clock.advance(time - w.clock.now());
-  await w.t.work.drain();
+  await w.drain();
 }
 
 /** The live invoice of the period after the current one. */
@@ -133,7 +133,7 @@ describe('a change inside the lead window', () => {
     const open = await next(sub);
     const { invoiceId } = await w.change(sub, {});
     await w.receive(invoiceId);
-    await w.t.work.drain();
+    await w.drain();
     expect(await w.detail(open.invoiceId)).toMatchObject({ status: invoiceStatus.cancelled });
     expect(await next(sub)).toMatchObject({ totalAmount: 20_000, status: invoiceStatus.processing });
     expect(await w.periods(sub.subscriptionId)).toMatchObject([

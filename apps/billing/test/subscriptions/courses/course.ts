@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  activateDiscount,
   activateTemporarily,
   addTrialTime,
   aggregationType,
@@ -11,14 +10,12 @@ import {
   changeDueDay,
   createSubscription,
   discountBillingType,
-  discountType,
   type Invoice,
   incrementPromoCredit,
   invoiceDetail,
   keepAfterPeriodEnd,
   listCreditNotes,
   metricType,
-  newDiscount,
   newOnetimeAddonPayment,
   type Operation,
   type Plan,
@@ -163,15 +160,7 @@ export class Course {
       { billingType: discountBillingType.recurring },
       { billingType: discountBillingType.recurring, cycleLimit: 2 },
     ]);
-    const terms = {
-      ...kind,
-      discountType: discountType.percentage,
-      discountPercentage: 2000,
-      startTime: 0,
-      endTime: 0,
-    };
-    const { discount } = await s.t.done(newDiscount, { code: this.code, ...terms }, s.merchant);
-    await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
+    await s.code(this.code, { discountPercentage: 2000, ...kind });
   }
 
   /** Four plans, of which the first may have a trial and the last is free and sells no usage, and two add-ons. */

@@ -35,7 +35,7 @@ describe('the walk over the subscriptions of a plan', () => {
     const planId = p.plan();
     const { id } = await p.subscribe({ userId: await p.userWithCard(), planId });
     await p.change(planId, 1200);
-    await p.t.work.drain();
+    await p.drain();
     const before = await p.t.rows('select version, price_changes from subscriptions where subscription_id = $1', [id]);
     expect(before[0]?.price_changes).toHaveLength(1);
     // the second round
@@ -51,7 +51,7 @@ describe('the walk over the subscriptions of a plan', () => {
     const sold = `select plan_snapshot, items, amount from subscriptions where subscription_id = $1`;
     const [old] = await p.t.rows(sold, [id]);
     await p.change(planId, 1200);
-    await p.t.work.drain();
+    await p.drain();
     await p.t.rows(`update subscriptions set price_changes = '[]', plan_snapshot = $2 where subscription_id = $1`, [
       id,
       old?.plan_snapshot,
@@ -70,7 +70,7 @@ describe('the walk over the subscriptions of a plan', () => {
       [id],
     );
     await p.change(planId, 1200);
-    await p.t.work.drain();
+    await p.drain();
     const planned = `select status, count(*)::integer as count from subscriptions
       where plan_id = $1 and price_changes <> '[]' group by status`;
     expect(await p.t.rows(planned, [planId])).toEqual([{ status: 'active', count: 411 }]);

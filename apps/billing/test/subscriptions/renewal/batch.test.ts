@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import {
-  activateDiscount,
   aggregationType,
   discountBillingType,
-  discountType,
   emptyOf,
   MetricPlanCharge,
   metricType,
-  newDiscount,
   type Plan,
 } from '@recur/contracts';
 import pg from 'pg';
@@ -20,19 +17,6 @@ beforeAll(async () => {
   s = await subscribers();
 });
 afterAll(() => s.t.close());
-
-/** Makes a code that halves every invoice. */
-async function half(): Promise<void> {
-  const terms = {
-    billingType: discountBillingType.recurring,
-    discountType: discountType.percentage,
-    discountPercentage: 5000,
-    startTime: 0,
-    endTime: 0,
-  };
-  const { discount } = await s.t.done(newDiscount, { code: 'HALF', ...terms }, s.merchant);
-  await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
-}
 
 const METRIC = 3;
 /** Terms of subscriptions, and the day of their renewal. */
@@ -53,7 +37,7 @@ async function renewed(count: number, kind: string): Promise<number> {
   const { merchantId } = s.merchant;
   const metric = { type: metricType.chargeMetered, aggregationType: aggregationType.sum, metricName: 'Calls' };
   s.knowMetric(METRIC, metric, merchantId);
-  await half();
+  await s.code('HALF', { billingType: discountBillingType.recurring, discountPercentage: 5000 });
   const planId = s.plan(plan);
   const users: number[] = [];
   for (let at = 0; at < count; at++) {
@@ -63,11 +47,10 @@ async function renewed(count: number, kind: string): Promise<number> {
   }
   await s.t.rows(`delete from due_work where kind <> 'subscription.next' or merchant_id <> $1`, [merchantId]);
   // by the machine's clock: the runner takes them as one batch
-  const [clock] = await s.t.rows('select offset_seconds from clocks where merchant_id = $1', [merchantId]);
-  const upcoming = utc(on) - Number(clock?.offset_seconds) - s.clock.now();
+  const upcoming = utc(on) - (await s.ahead()) - s.clock.now();
   s.clock.advance(upcoming);
   const query = jest.spyOn(pg.Client.prototype, 'query');
-  for (let round = 0; round < 3; round++) await s.t.work.drain();
+  for (let round = 0; round < 3; round++) await s.drain();
   const { length } = query.mock.calls;
   query.mockRestore();
   s.clock.advance(-upcoming);

@@ -298,13 +298,13 @@ describe('the course of a subscription', () => {
       slug: 'subscription_not_found',
     });
     s.clock.advance(6 * 86_400);
-    await s.t.work.drain();
+    await s.drain();
     expect(await resume()).toMatchObject({ ok: true });
-    await s.t.work.drain();
+    await s.drain();
     expect(await s.invoices(id)).toHaveLength(2);
     for (let n = 0; n < 14; n++) {
       s.clock.advance(43_200);
-      await s.t.work.drain();
+      await s.drain();
     }
     const { start, end } = await s.state(id);
     const [{ now = 0 } = {}] = [{ now: s.clock.now() + utc('2026-01-31') - utc('2026-01-15T12:00') }];

@@ -185,7 +185,7 @@ it('parks a subscription of which more than three periods were missed while bill
   const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan({ intervalUnit: 'day' }) });
   s.clock.advance(6 * 86_400);
-  await s.t.work.drain();
+  await s.drain();
   expect(await s.invoices(id)).toHaveLength(1);
   const [row] = await s.t.rows('select parked_reason, status from subscriptions where subscription_id = $1', [id]);
   expect(row).toEqual({ parked_reason: 'More than 3 periods were not billed', status: 'active' });
@@ -195,10 +195,10 @@ it('catches up one period per retry interval after a shorter downtime', async ()
   const userId = await s.userWithCard();
   const { id } = await s.subscribe({ userId, planId: s.plan({ intervalUnit: 'day' }) });
   s.clock.advance(2.5 * 86_400);
-  await s.t.work.drain();
+  await s.drain();
   expect(await s.invoices(id)).toHaveLength(2);
   s.clock.advance(43_200);
-  await s.t.work.drain();
+  await s.drain();
   expect(await s.invoices(id)).toHaveLength(3);
   expect(await s.dates(id)).toBe('active 02-02 02-03');
 });
@@ -210,7 +210,7 @@ it('carries out a deferred change whose period began while billing was away', as
   await s.t.done(submitChange, { subscriptionId: id, newPlanId: small, quantity: 1 }, s.merchant);
   const { end } = await s.state(id);
   s.clock.advance(end + 86_400 - s.clock.now());
-  await s.t.work.drain();
+  await s.drain();
   const [row] = await s.t.rows(
     'select plan_id, pending_update_id, status from subscriptions where subscription_id = $1',
     [id],

@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  activateDiscount,
   addTrialTime,
   cancelSubscription,
   changeDueDay,
   createSubscription,
   discountBillingType,
-  discountType,
   type In,
   incrementPromoCredit,
-  newDiscount,
   type Plan,
   planType,
   previewChange,
@@ -46,18 +43,9 @@ async function changed(subscriptionId: string, newPlanId: number, over: Partial<
   expect([nets(preview), preview.totalAmount]).toEqual([nets(invoice), invoice.totalAmount]);
   return { nets: nets(invoice), invoice };
 }
-const code = async (name: string, discountPercentage: number) => {
-  const given = {
-    billingType: discountBillingType.recurring,
-    discountType: discountType.percentage,
-    discountPercentage,
-    startTime: 0,
-    endTime: 0,
-  };
-  const { discount } = await s.t.done(newDiscount, { code: name, ...given }, s.merchant);
-  await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
-  return name;
-};
+/** The name of an active code that reduces each period. */
+const code = async (name: string, discountPercentage: number) =>
+  (await s.code(name, { billingType: discountBillingType.recurring, discountPercentage })).code;
 const extend = (subscriptionId: string, appendTrialEndHour: number) =>
   s.t.done(addTrialTime, { subscriptionId, appendTrialEndHour }, s.merchant);
 const rowOf = async (id: string) =>
@@ -193,15 +181,7 @@ it('promo credit comes back with the time that it paid for: of 45 credits, half 
 
 it('a one-time code whose invoice is withdrawn reduces the one that a change at the end of the period makes instead', async () => {
   await s.anew('2026-04-01');
-  const given = {
-    billingType: discountBillingType.onetime,
-    discountType: discountType.percentage,
-    discountPercentage: 1000,
-    startTime: 0,
-    endTime: 0,
-  };
-  const { discount } = await s.t.done(newDiscount, { code: 'ONCE', ...given }, s.merchant);
-  await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
+  await s.code('ONCE');
   const { id } = await begun(1000, { discountCode: 'ONCE', trialEnd: utc('2026-04-02') });
   await s.to('2026-04-01T01:00');
   expect((await s.invoices(id)).at(-1)).toBe('Cycle processing 04-02 05-02 900');

@@ -50,14 +50,13 @@ it('one whose billing fails is tried again by itself, while the others of its ba
   const setPlan = 'update subscriptions set plan_snapshot = $2 where subscription_id = $1';
   await s.t.rows(setPlan, [broken, JSON.stringify({ ...(row?.plan_snapshot as object), plan: null })]);
   // by the machine's clock: the runner takes them as one batch
-  const [clock] = await s.t.rows('select offset_seconds from clocks where merchant_id = $1', [s.merchant.merchantId]);
-  s.clock.advance(utc('2026-02-25T01:00') - Number(clock?.offset_seconds) - s.clock.now());
-  await s.t.work.drain();
+  s.clock.advance(utc('2026-02-25T01:00') - (await s.ahead()) - s.clock.now());
+  await s.drain();
   expect([await made(others), await made([broken])]).toEqual([4, 0]);
   const waiting = () => s.t.rows('select attempts, parked_at, reason from due_work where key = $1', [broken]);
   expect(await waiting()).toMatchObject([{ attempts: 1 }]);
   await s.t.rows(setPlan, [broken, JSON.stringify(row?.plan_snapshot)]);
   s.clock.advance(3600);
-  await s.t.work.drain();
+  await s.drain();
   expect(await made([broken])).toBe(1);
 });

@@ -12,7 +12,7 @@ afterAll(() => s.t.close());
 async function walk(to: string): Promise<void> {
   let clock = await s.t.done(advanceTestClock, { to: utc(to) }, s.merchant);
   while (clock.status !== 'ready') {
-    await s.t.work.drain();
+    await s.drain();
     clock = await s.t.done(getTestClock, {}, s.merchant);
   }
 }

@@ -62,7 +62,7 @@ const kill = `select count(pg_terminate_backend(pid)) as killed from pg_stat_act
 
 /** Does what is due while connections are killed; what was under way is done again later. */
 async function withKills(next: () => number): Promise<number> {
-  const drained = s.t.work.drain().catch(() => undefined);
+  const drained = s.drain().catch(() => undefined);
   await new Promise(resolve => setTimeout(resolve, next() * 30));
   const [row] = await s.t.rows(kill);
   await drained;
@@ -89,7 +89,7 @@ it(
       s.clock.advance(60 + Math.floor(next() * 600));
       all.push(await subscribed(at));
     }
-    await s.t.work.drain();
+    await s.drain();
     let killed = 0;
     const end = began + limits.days * DAY;
     while (s.clock.now() < end) {
@@ -105,7 +105,7 @@ it(
       s.clock.advance(Math.min(limits.stepHours * HOUR, end - s.clock.now()));
       if (isOut) continue;
       if (next() * 100 < limits.killsPerHundred) killed += await withKills(next);
-      await s.t.work.drain();
+      await s.drain();
     }
     const twice = await s.t.rows(
       `select subscription_id, period_start, count(*) from invoices where merchant_id = $1 and status = 'paid'

@@ -251,7 +251,7 @@ async function changed(life: Life, from: number): Promise<void> {
   const change = { ...of(life), newPlanId: next.planId, quantity: 1, effectImmediate: 1 };
   const { paid } = await s.t.done(submitChange, change, s.merchant);
   life.terms.push({ from, prices: next.prices });
-  if (!paid) await s.t.work.drain();
+  if (!paid) await s.drain();
 }
 
 /** Times at which events are sent, from the first end of a period on; those of actions are between them. */
@@ -278,12 +278,12 @@ const kill = `select count(pg_terminate_backend(pid)) as killed from pg_stat_act
 async function worked(random: (below: number) => number): Promise<number> {
   let killed = 0;
   if (random(4) === 0) {
-    const drained = s.t.work.drain().catch(() => undefined);
+    const drained = s.drain().catch(() => undefined);
     await new Promise(resolve => setTimeout(resolve, random(40)));
     killed = Number((await s.t.rows(kill))[0]?.killed ?? 0);
     await drained;
   }
-  await s.t.work.drain();
+  await s.drain();
   return killed;
 }
 

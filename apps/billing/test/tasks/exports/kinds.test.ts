@@ -111,7 +111,7 @@ beforeAll(async () => {
     await s.t.done(createMarkRefund, refund, s.merchant);
   }
   await s.to('2026-06-02');
-  await s.t.work.drain();
+  await s.drain();
 });
 afterAll(() => s.t.close());
 

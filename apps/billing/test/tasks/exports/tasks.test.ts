@@ -53,7 +53,7 @@ describe('an export', () => {
       finishTime: 0,
       successCount: 0,
     });
-    await s.t.work.drain();
+    await s.drain();
     const done = await desk.shown(task.id);
     expect(done).toMatchObject({ status: taskStatus.done, successCount: 20, failureReason: '', taskCost: 0 });
     expect(done.finishTime).toBe(s.clock.now());
@@ -84,7 +84,7 @@ describe('an export', () => {
     expect(await desk.shown(id)).toMatchObject({ status: taskStatus.running, successCount: 7, downloadUrl: '' });
     s.clock.advance(60);
     await s.made();
-    await s.t.work.drain();
+    await s.drain();
     expect(ids(await desk.rowsOf(id))).toEqual(before);
   });
 
@@ -118,12 +118,12 @@ describe('an export', () => {
     ).toMatchObject({
       ok: true,
     });
-    await s.t.work.drain();
+    await s.drain();
   });
 
   it('ends without a file, and says why, where its list would refuse', async () => {
     const { id } = await desk.start('UserDiscountExport', { payload: { id: 999 } });
-    await s.t.work.drain();
+    await s.drain();
     expect(await desk.shown(id)).toMatchObject({
       status: taskStatus.failed,
       downloadUrl: '',
@@ -150,7 +150,7 @@ describe('an export', () => {
     const failed = await desk.shown(task.id);
     expect(failed).toMatchObject({ status: taskStatus.failed, downloadUrl: '' });
     expect(failed.failureReason).toContain('identity');
-    await s.t.work.drain();
+    await s.drain();
   });
 
   it('ends without a file where it ended its worker each time', async () => {
@@ -159,13 +159,13 @@ describe('an export', () => {
     const end = await desk.writing.works[0]?.prepare([killed]);
     await s.t.db.apply(s.t.callerOf(), async tx => end?.(tx));
     expect(await desk.shown(id)).toMatchObject({ status: taskStatus.failed, successCount: 0 });
-    await s.t.work.drain();
+    await s.drain();
   });
 
   it('tells to use csv where a sheet is too small, and keeps nothing of it', async () => {
     const { id } = await desk.start('InvoiceExport');
     await s.t.rows('update tasks set row_count = 1048570 where id = $1', [id]);
-    await s.t.work.drain();
+    await s.drain();
     expect(await desk.shown(id)).toMatchObject({
       status: taskStatus.failed,
       failureReason: expect.stringContaining('export as csv'),
@@ -177,9 +177,9 @@ describe('an export', () => {
     const asked = await Promise.all(Array.from({ length: 64 }, () => s.t.call(newExport, { task: 'InvoiceExport' })));
     const refused = asked.flatMap(answer => (answer.ok ? [] : [answer.slug]));
     expect([asked.length - refused.length, new Set(refused)]).toEqual([20, new Set(['too_many_tasks'])]);
-    await s.t.work.drain();
+    await s.drain();
     expect(await s.t.call(newExport, { task: 'InvoiceExport' })).toMatchObject({ ok: true });
-    await s.t.work.drain();
+    await s.drain();
   });
 });
 
@@ -188,7 +188,7 @@ describe('a link', () => {
   let task: Task;
   beforeAll(async () => {
     const { id } = await desk.start('InvoiceExport', { format: 'csv' });
-    await s.t.work.drain();
+    await s.drain();
     task = await desk.shown(id);
   });
 
@@ -217,10 +217,10 @@ describe('a link', () => {
     expect(await fetch(link)).toBe('export_not_found');
     expect(await desk.shown(task.id)).toMatchObject({ status: taskStatus.done, downloadUrl: '' });
     const kept = () => s.t.rows('select 1 from task_parts where task_id = $1', [task.id]);
-    await s.t.work.drain();
+    await s.drain();
     expect(await kept()).not.toEqual([]);
     s.clock.advance(86_400);
-    await s.t.work.drain();
+    await s.drain();
     expect(await kept()).toEqual([]);
     expect(await desk.shown(task.id)).toMatchObject({ status: taskStatus.done, downloadUrl: '' });
   });
@@ -232,7 +232,7 @@ describe('the list of tasks', () => {
       await desk.start('DiscountExport', {}, member(7)),
       await desk.start('DiscountExport', {}, member(8)),
     ];
-    await s.t.work.drain();
+    await s.drain();
     const listed = async (caller: object) =>
       (await s.t.done(listTasks, { count: 1_000 }, caller)).downloads.map(({ id }) => id);
     expect(one.memberId).toBe(7);

@@ -107,7 +107,7 @@ describe('a subscription that is imported', () => {
     ]);
     expect(await invoicesOf(sub.subscriptionId)).toEqual([]);
     w.clock.advance(end - w.clock.now());
-    await w.t.work.drain();
+    await w.drain();
     const [invoice, ...others] = await invoicesOf(sub.subscriptionId);
     expect(others).toEqual([]);
     expect(invoice).toMatchObject({ status: invoiceStatus.paid, totalAmountExcludingTax: 5000, periodStart: end });
@@ -207,7 +207,7 @@ describe('a dry run', () => {
       columns: header.map(name => ({ name, kind: name === 'PlanId' ? 'integer' : 'text' })),
     });
     const { id } = await desk.queue('ActiveSubscriptionImport:dry', Buffer.from(content));
-    await w.t.work.drain();
+    await w.drain();
     const outcome = await desk.shown(id);
     expect(outcome).toMatchObject({ status: taskStatus.done, format: 'xlsx', failureReason: '' });
     const [names = [], cells = []] = xlsxRows(await desk.fileOf(outcome));
@@ -334,9 +334,9 @@ it('a merchant has 20 files that wait; another one is refused until one is done'
   const file = csvOf([row()]);
   for (let at = 0; at < 20; at++) await desk.queue('ActiveSubscriptionImport:dry', file);
   await expect(desk.queue('ActiveSubscriptionImport:dry', file)).rejects.toThrow('too_many_tasks');
-  await w.t.work.drain();
+  await w.drain();
   await desk.queue('ActiveSubscriptionImport:dry', file);
-  await w.t.work.drain();
+  await w.drain();
 });
 
 describe('a history', () => {
@@ -379,7 +379,7 @@ describe('an import that is killed half-way', () => {
     // two workers have prepared it: one of them takes it
     await w.t.db.apply(w.t.callerOf(), async tx => one(tx));
     await w.t.db.apply(w.t.callerOf(), async tx => other(tx));
-    await w.t.work.drain();
+    await w.drain();
     expect(await count()).toBe(before + 30);
     expect(await desk.outcome(id)).toMatchObject({ status: taskStatus.done, successCount: 30 });
     expect(await w.t.rows('select 1 from task_uploads')).toEqual([]);
