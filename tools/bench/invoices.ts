@@ -4,6 +4,7 @@ import { newUser } from '../journeys/shop.js';
 import type { TemporaryStack } from '../local/temporary.js';
 import { load, median } from './load.js';
 import type { Bench } from './measure.js';
+import { takeRate } from './rounds.js';
 import { invoiceYardstick } from './yardstick.js';
 
 const connections = 32;
@@ -35,26 +36,21 @@ export async function createRate({ stack, seconds }: Bench): Promise<number> {
   return median(loads.map(({ perSecond }) => perSecond));
 }
 
-/** invoice/new with three lines at 32 connections, alternating with the yardstick; medians of three rounds. */
-export async function invoiceRate({ stack, pgbench, seconds }: Bench) {
+/** invoice/new with three lines at 32 connections; the limit is the statement. */
+export async function invoiceRate(bench: Bench): Promise<void> {
+  const { stack, pgbench } = bench;
   const yardstick = await invoiceYardstick(pgbench, stack.facts().services.postgres.url);
   const body = await orderOf(stack);
-  // the apps have just started: lets V8 compile the hot paths, and PostgreSQL collect its first statistics
-  await loadInvoices(stack, body, seconds.warm);
-  const limits = [];
-  const loads = [];
-  for (let round = 0; round < rounds; round++) {
-    limits.push(await yardstick(seconds.round));
-    loads.push(await loadInvoices(stack, body, seconds.round));
-  }
-  const value = median(loads.map(({ perSecond }) => perSecond));
-  const limit = median(limits.map(({ perSecond }) => perSecond));
-  const p50 = median(loads.map(each => each.p50)).toFixed(1);
-  const [p99, limitP99] = [loads, limits].map(all => median(all.map(each => each.p99)).toFixed(1));
-  return {
-    measure: { value, unit: '1/s', limit, ratio: value / limit },
-    more: `p50 ${p50} ms, p99 ${p99} ms; p99 of the limit's own transactions ${limitP99} ms`,
-  };
+  const p99s: number[] = [];
+  await takeRate(bench, 'invoice_new', {
+    load: seconds => loadInvoices(stack, body, seconds),
+    limit: async seconds => {
+      const { perSecond, p99 } = await yardstick(seconds);
+      p99s.push(p99);
+      return perSecond;
+    },
+    more: () => `p99 of the limit's own transactions ${median(p99s).toFixed(1)} ms`,
+  });
 }
 
 export const orderOf = async (stack: TemporaryStack) => {

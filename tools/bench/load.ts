@@ -3,6 +3,14 @@ import { connect, type Socket } from 'node:net';
 /** So much of an answer is looked at, and shown when it is a failure. */
 const seenCharacters = 600;
 
+/** A request to send. */
+export interface Request {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
 /** Result of a load. Latencies in milliseconds. */
 export interface Load {
   perSecond: number;
@@ -13,14 +21,14 @@ export interface Load {
 
 /**
  * Keeps `connections` busy with one request each at a time for `seconds`, and measures. It writes prepared bytes and
- * reads only what it must of the answers, because it shares the processors with what it measures. An answer that is
- * not `"code":0` fails the run.
+ * reads only what it must of the answers, because it shares the processors with what it measures. It ends early where
+ * there is no further request. An answer that is not `"code":0` fails the run.
  */
 export async function load(
   url: string,
   connections: number,
   seconds: number,
-  request: (at: number) => { method: string; path: string; headers: Record<string, string>; body: string },
+  request: (at: number) => Request | undefined,
 ): Promise<Load> {
   const { hostname, port } = new URL(url);
   const latencies: number[] = [];
@@ -31,7 +39,9 @@ export async function load(
     Array.from({ length: connections }, async () => {
       const line = new Line(hostname, Number(port));
       while (performance.now() < end) {
-        const bytes = render(hostname, request(sent++));
+        const next = request(sent++);
+        if (next === undefined) break;
+        const bytes = render(hostname, next);
         const since = performance.now();
         const answer = await line.exchange(bytes);
         latencies.push(performance.now() - since);
@@ -58,7 +68,7 @@ export const median = (values: readonly number[]) =>
     0.5,
   );
 
-function render(host: string, { method, path, headers, body }: ReturnType<Parameters<typeof load>[3]>): string {
+function render(host: string, { method, path, headers, body }: Request): string {
   const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${head}\r\n${body}`;

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { createClient, orThrow } from '@recur/client';
 import pg from 'pg';
 import { usageYardstick } from './copy.js';
-import { load, median } from './load.js';
+import { load } from './load.js';
 import type { Bench } from './measure.js';
 import { echoLimit } from './reads.js';
+import { takeRate } from './rounds.js';
 import { type Metric, openUsageShop, type UsageShop } from './usage-shop.js';
 
 const batch = 1_000;
 const connections = { batch: 4, single: 32 } as const;
-const rounds = 3;
 const checks = 400;
 const [few, many] = [1_000, 10_000_000];
 
@@ -19,16 +19,11 @@ export async function usageMeasures(bench: Bench): Promise<void> {
   bench.tell('  · subscribing users to a plan with usage …');
   const shop = await openUsageShop(bench.stack);
   if (bench.wants('usage_batch')) await batches(bench, shop);
-  if (bench.wants('usage_single')) {
-    const rates: number[] = [];
-    for (let round = 0; round < rounds; round++) rates.push(await singles(bench, shop));
-    const [value, limit] = [median(rates), await echoLimit(bench)];
-    bench.add('usage_single', { value, unit: '1/s', limit, ratio: value / limit }, 'the limit is the echo');
-  }
+  if (bench.wants('usage_single')) await singles(bench, shop);
   if (bench.wants('limit_check')) await limitChecks(bench, shop);
 }
 
-/** metric/event/batch, alternating with COPY of the same rows; medians of three rounds, in events per second. */
+/** Events of metric/event/batch, a thousand each; the limit is COPY of the same rows. */
 async function batches(bench: Bench, { charged, userIds }: UsageShop): Promise<void> {
   const { merchantId, services } = bench.stack.facts();
   const series = randomUUID();
@@ -48,26 +43,20 @@ async function batches(bench: Bench, { charged, userIds }: UsageShop): Promise<v
     }));
     return JSON.stringify({ events });
   };
+  let sent = 0;
   try {
-    const [limits, rates]: [number[], number[]] = [[], []];
-    let sent = 0;
-    await run(bench, '/merchant/metric/event/batch', () => bodyOf(sent++), connections.batch, 3);
-    for (let round = 0; round < rounds; round++) {
-      limits.push(await yardstick.perSecond(bench.seconds.round));
-      const { perSecond } = await run(
-        ...([bench, '/merchant/metric/event/batch', () => bodyOf(sent++)] as const),
-        ...([connections.batch, bench.seconds.round] as const),
-      );
-      rates.push(perSecond * batch);
-    }
-    const [value, limit] = [median(rates), median(limits)];
-    bench.add('usage_batch', { value, unit: '1/s', limit, ratio: value / limit }, 'the limit is COPY of the same rows');
+    await takeRate(bench, 'usage_batch', {
+      load: seconds => run(bench, '/merchant/metric/event/batch', () => bodyOf(sent++), connections.batch, seconds),
+      limit: yardstick.perSecond,
+      items: batch,
+    });
   } finally {
     await yardstick.close();
   }
 }
 
-async function singles(bench: Bench, { charged, userIds }: UsageShop): Promise<number> {
+/** metric/event/new at 32 connections; the limit is the echo. */
+async function singles(bench: Bench, { charged, userIds }: UsageShop): Promise<void> {
   const series = randomUUID();
   let sent = 0;
   const bodyOf = () => {
@@ -75,7 +64,10 @@ async function singles(bench: Bench, { charged, userIds }: UsageShop): Promise<n
     const userId = userIds[n % userIds.length];
     return JSON.stringify({ userId, metricCode: charged.code, externalEventId: `${series}-${n}`, aggregationValue: 1 });
   };
-  return (await run(bench, '/merchant/metric/event/new', bodyOf, connections.single, bench.seconds.round)).perSecond;
+  await takeRate(bench, 'usage_single', {
+    load: seconds => run(bench, '/merchant/metric/event/new', bodyOf, connections.single, seconds),
+    limit: () => echoLimit(bench),
+  });
 }
 
 /** Milliseconds of an event that a limit admits, and of current_value: the slower median, at few and at many events. */

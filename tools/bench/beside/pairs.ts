@@ -3,11 +3,11 @@ import { createServer } from 'node:http';
 import { startReplica, unusedPort } from '../../chaos/replica.js';
 import { apps } from '../../local/apps.js';
 import { type TemporaryStack, temporaryStack } from '../../local/temporary.js';
+import { type Costs, costing, costsOf, toldCosts } from '../costs.js';
 import { loadInvoices, orderOf } from '../invoices.js';
-import { median } from '../load.js';
+import { type Load, median } from '../load.js';
 import type { Bench, Measure } from '../measure.js';
 import { ageServer } from '../yardstick.js';
-import { costsOf } from './costs.js';
 
 const rounds = 5;
 const replicas = 3;
@@ -17,7 +17,7 @@ const unlimited = { RATE_PER_SECOND: '1000000', RATE_BURST: '1000000' };
 interface Side {
   stack: TemporaryStack;
   urls: readonly string[];
-  costs(): Record<string, number>;
+  costs(): Costs;
 }
 
 /** invoice/new with every request recorded and sent as OTLP, against the same without tracing. */
@@ -83,7 +83,7 @@ async function compared(bench: Bench, first: Side, second: Side): Promise<{ meas
     }
   }
   const [limit = 0, value = 0] = taken.map(all => median(all.map(({ perSecond }) => perSecond)));
-  for (const all of taken) bench.tell(`    ms of a core for an invoice: ${costs(all)}`);
+  for (const all of taken) bench.tell(`    µs of a core for an invoice: ${toldCosts(all.map(({ costs }) => costs))}`);
   const more = `p50 ${taken.map(all => `${median(all.map(({ p50 }) => p50)).toFixed(1)} ms`).join(' before, ')} after`;
   return { measure: { value, unit: '1/s', limit, ratio: value / limit }, more };
 }
@@ -91,26 +91,17 @@ async function compared(bench: Bench, first: Side, second: Side): Promise<{ meas
 interface Round {
   perSecond: number;
   p50: number;
-  /** Milliseconds of a core for each request, by part. */
-  cost: Record<string, number>;
+  /** Microseconds of a core for each request, by part. */
+  costs: Costs;
 }
 
-async function roundOf({ stack, urls, costs }: Side, body: string, seconds: number): Promise<Round> {
-  const before = costs();
-  const loads = await Promise.all(urls.map(url => loadInvoices(stack, body, seconds, url, urls.length)));
-  const after = costs();
-  const requests = loads.reduce((sum, load) => sum + load.requests, 0);
-  const perRequest = ([part, value]: [string, number]) => [part, ((value - (before[part] ?? 0)) * 1000) / requests];
+async function roundOf({ stack, urls, costs: now }: Side, body: string, seconds: number): Promise<Round> {
+  const all = () => Promise.all(urls.map(url => loadInvoices(stack, body, seconds, url, urls.length)));
+  const requestsOf = (loads: readonly Load[]) => loads.reduce((sum, { requests }) => sum + requests, 0);
+  const { result: loads, costs } = await costing(now, all, requestsOf);
   return {
-    perSecond: loads.reduce((sum, load) => sum + load.perSecond, 0),
-    p50: median(loads.map(load => load.p50)),
-    cost: Object.fromEntries(Object.entries(after).map(perRequest)),
+    perSecond: loads.reduce((sum, { perSecond }) => sum + perSecond, 0),
+    p50: median(loads.map(({ p50 }) => p50)),
+    costs,
   };
-}
-
-function costs(all: readonly Round[]): string {
-  const parts = Object.keys(all[0]?.cost ?? {});
-  const each = parts.map(part => [part, median(all.map(({ cost }) => cost[part] ?? 0))] as const);
-  const sum = each.reduce((total, [, value]) => total + value, 0);
-  return [...each, ['together', sum] as const].map(([part, value]) => `${part} ${value.toFixed(3)}`).join(', ');
 }

@@ -1,10 +1,11 @@
 import { type Client, createClient, orThrow } from '@recur/client';
-import { newUser } from '../../journeys/shop.js';
+import { activePlan, newUser } from '../../journeys/shop.js';
 import type { TemporaryStack } from '../../local/temporary.js';
 import { advanceTo, timeOf } from '../../simulate/clock.js';
 import { load } from '../load.js';
 import type { Bench, Measure } from '../measure.js';
 import { echoLimit } from '../reads.js';
+import { takeRate } from '../rounds.js';
 
 const [subscriptions, connections] = [100, 32];
 const yearSeconds = 366 * 86_400;
@@ -22,21 +23,12 @@ async function openShop(stack: TemporaryStack, count: number): Promise<Shop> {
   const { apiKey } = await stack.merchant('Course');
   const api = createClient({ baseUrl: stack.facts().baseUrl, credential: apiKey });
   const { gateway } = orThrow(await api.post('/merchant/gateway/setup', { gatewayName: 'sandbox' }));
-  const { plan } = orThrow(
-    await api.post('/merchant/plan/new', {
-      planName: 'Pro',
-      amount: 4900,
-      currency: 'EUR',
-      intervalUnit: 'month',
-      intervalCount: 1,
-    }),
-  );
-  orThrow(await api.post('/merchant/plan/activate', { planId: plan.id }));
+  const planId = await activePlan(api);
   let subscriptionId = '';
   for (let at = 0; at < count; at++) {
     const [userId, { gatewayId }] = [await newUser(api), gateway];
     orThrow(await api.post('/merchant/payment/method/new', { gatewayId, userId, data: { scenario: 'succeeds' } }));
-    const terms = { planId: plan.id, userId, gatewayId, quantity: 1 };
+    const terms = { planId, userId, gatewayId, quantity: 1 };
     const made = orThrow(await api.post('/merchant/subscription/create_submit', terms));
     subscriptionId = made.subscription.subscriptionId;
   }
@@ -53,14 +45,14 @@ export async function clockYear(stack: TemporaryStack): Promise<Measure> {
   return { value, unit: 's', limit: yearWithin, ratio: yearWithin / value };
 }
 
-/** Previews of the next invoice per second at 32 connections; the limit is the echo. */
-export async function previewRate(bench: Bench): Promise<Measure> {
+/** Previews of the next invoice at 32 connections; the limit is the echo. */
+export async function previewRate(bench: Bench): Promise<void> {
   const { apiKey, subscriptionId } = await openShop(bench.stack, 1);
   const path = `/merchant/subscription/preview_subscription_next_invoice?subscriptionId=${subscriptionId}`;
   const headers = { authorization: `Bearer ${apiKey}` };
-  const reading = () => ({ method: 'GET', path, headers, body: '' });
   const { baseUrl } = bench.stack.facts();
-  const limit = await echoLimit(bench);
-  const { perSecond: value } = await load(baseUrl, connections, bench.seconds.round, reading);
-  return { value, unit: '1/s', limit, ratio: value / limit };
+  await takeRate(bench, 'preview', {
+    load: seconds => load(baseUrl, connections, seconds, () => ({ method: 'GET', path, headers, body: '' })),
+    limit: () => echoLimit(bench),
+  });
 }
