@@ -36,7 +36,25 @@ export async function lockCounters(tx: Tx, pairs: readonly Pair[], since: number
   return rows.map(row => hydrate(counters, row));
 }
 
-/** The same counters, without locks. */
+/** A metric of a user, of which one notice tells. */
+export interface NoticeOf {
+  userId: number;
+  metricId: number;
+}
+
+const noticeDueText = `select ${columns} from unnest($2::bigint[], $3::bigint[]) r(user_id, metric_id)
+  join usage_counters c on c.merchant_id = $1 and c.user_id = r.user_id and c.metric_id = r.metric_id and c.notice_due
+  order by c.subscription_id, c.metric_id, c.start_at for update of c`;
+
+/** Locks the counters of users' metrics of which a notice is due, in the order in which all lock them. */
+export const lockNoticeDue = (tx: Tx, of: readonly NoticeOf[]): Promise<Counter[]> =>
+  tx.lockFound(counters, noticeDueText, [
+    tx.merchantId,
+    of.map(({ userId }) => userId),
+    of.map(({ metricId }) => metricId),
+  ]);
+
+/** The counters of `lockCounters`, without locks. */
 export async function countersOf(reader: Reader, pairs: readonly Pair[], since: number): Promise<Counter[]> {
   if (pairs.length === 0) return [];
   const rows = await reader.query(ofPairs, [reader.merchantId, ...counterValues(pairs, since)]);

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import * as contract from '@recur/contracts';
-import { aggregate, type EventSource, eachItem, type Tx, type Work, type WorkItem, work } from '@recur/platform';
+import { aggregate, type EventSource, type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { metricsById } from '../customers/catalog.js';
+import { groupedBy, lockNoticeDue, type NoticeOf } from './counters.js';
 import { alertsDue, limitOf } from './domain/billing.js';
 import { type Counter, isLimit } from './domain/counter.js';
 import { MeteredSubscriptions } from './metered-subscriptions.js';
@@ -17,25 +18,33 @@ export const userMetricAggregate: EventSource<'user.metric.update', Notice, Noti
 /** The counter, with its next notice scheduled: at most one a second for a user's metric. */
 export function scheduleUsageNotice(tx: Tx, counter: Counter): Counter {
   if (counter.noticeDue) return counter;
-  tx.schedule(NOTICE_WORK, `${counter.userId}-${counter.metricId}`, Math.max(tx.now, counter.noticeAt + 1));
+  tx.schedule(NOTICE_WORK, noticeKey(counter), Math.max(tx.now, counter.noticeAt + 1));
   return { ...counter, noticeDue: true };
+}
+
+const noticeKey = ({ userId, metricId }: NoticeOf) => `${userId}-${metricId}`;
+
+function keyIn({ key }: { key: string }): NoticeOf {
+  const [userId = 0, metricId = 0] = key.split('-').map(Number);
+  return { userId, metricId };
 }
 
 /** Emits user.metric.update with the newest values, and an alert each at 80 % and 100 % of a limit. */
 @Injectable()
 export class UsageNotices {
-  readonly work: Work = work(
-    NOTICE_WORK,
-    { time: 'merchant', logged: false },
-    eachItem((tx, item) => this.notify(tx, item)),
+  readonly work: Work = work(NOTICE_WORK, { time: 'merchant', logged: false }, (tx, items) =>
+    this.notifyAll(tx, items),
   );
 
   constructor(private readonly metered: MeteredSubscriptions) {}
 
-  private async notify(tx: Tx, { key }: WorkItem): Promise<void> {
-    const [userId = 0, metricId = 0] = key.split('-').map(Number);
-    const where = { userId, metricId, noticeDue: true };
-    const due = await tx.parts(counters, where, 'order by subscription_id, metric_id, start_at');
+  private async notifyAll(tx: Tx, items: readonly WorkItem[]): Promise<void> {
+    const due = groupedBy(await lockNoticeDue(tx, items.map(keyIn)), noticeKey);
+    await tx.together(items, item => this.notify(tx.item(item), item, due.get(item.key) ?? []));
+  }
+
+  private async notify(tx: Tx, { key }: WorkItem, due: readonly Counter[]): Promise<void> {
+    const { userId, metricId } = keyIn({ key });
     const metric = (await metricsById(tx, [metricId])).get(metricId);
     if (due.length === 0 || !metric) return;
     let notice = (await tx.lockIfAny(notices, { noticeId: key })) ?? {

@@ -57,6 +57,18 @@ export async function resolve(
   return events.map(event => incoming(event, found, failed));
 }
 
+/** Like `resolve`, with the copies alone: without the events of which they lack the user or the metric. */
+export async function resolveKnown(
+  db: Db,
+  caller: Caller,
+  events: readonly UsageEventInput[],
+): Promise<ReadonlyMap<UsageEventInput, Incoming | Rejected>> {
+  if (events.length === 0) return new Map();
+  const found = await db.read(caller, reader => lookUp(reader, events));
+  const known = events.filter(event => found.users.has(userKey(event)) && found.metrics.has(event.metricCode));
+  return new Map(known.map(event => [event, incoming(event, found, new Map())]));
+}
+
 async function lookUp(reader: Reader, events: readonly UsageEventInput[]): Promise<ResolvedNames> {
   const keys = new Map(events.map(event => [userKey(event), eventUserKey(event)]));
   const [users, metrics] = await Promise.all([

@@ -40,10 +40,10 @@ export class UsageEvents {
   async create(input: In<typeof newUsageEvent>, caller: Caller) {
     // the metric or the user may be gone since the answer that is repeated
     await this.db.replay(caller);
-    const [incoming] = await resolve(this.db, caller, [input]);
-    if (!incoming || incoming instanceof Rejected) throw incoming ?? new Rejected('internal_error');
     if (caller.idempotencyKey === undefined) {
-      const outcome = await this.queue.take(caller, incoming);
+      const outcome =
+        (await this.queue.take(caller, input)) ??
+        (await this.queue.take(caller, await resolvedEvent(this.db, caller, input)));
       if (outcome instanceof Rejected) throw outcome;
       const { event, assigned } = outcome;
       const merchantMetricEvent = assigned
@@ -51,6 +51,7 @@ export class UsageEvents {
         : await this.db.read(caller, reader => this.views.of(reader, event));
       return this.db.append(caller, async () => ({ merchantMetricEvent }));
     }
+    const incoming = await resolvedEvent(this.db, caller, input);
     await this.partitions.ensureFor(caller, [incoming]);
     return this.db.write(caller, async tx => {
       const [outcome] = await this.recorder.record(tx, [incoming]);
@@ -113,6 +114,13 @@ export class UsageEvents {
     let at = 0;
     return resolved.map(each => (each instanceof Rejected ? each : (recorded[at++] as RecordingOutcome)));
   }
+}
+
+/** One event with its user and metric. Throws Rejected. */
+async function resolvedEvent(db: Db, caller: Caller, input: UsageEventInput): Promise<Incoming> {
+  const [incoming] = await resolve(db, caller, [input]);
+  if (!incoming || incoming instanceof Rejected) throw incoming ?? new Rejected('internal_error');
+  return incoming;
 }
 
 const isIncoming = (each: Incoming | Rejected): each is Incoming => !(each instanceof Rejected);
