@@ -150,15 +150,27 @@ function coalescing(socket: Socket): Socket {
   });
 }
 
-const statementNames = new Map<string, string>();
+/** A statement of this process, and how often it was used. */
+interface Statement {
+  name: string;
+  uses: number;
+}
+
+const statements = new Map<string, Statement>();
+/** How often the uses of a statement have doubled, of all statements. */
+let doublings = 0;
 
 /** A statement that is prepared once per connection, under a name derived from its text. */
 export function prepared(text: string, values: readonly unknown[]): pg.QueryConfig {
-  let name = statementNames.get(text);
-  if (name === undefined) {
-    name = createHash('sha256').update(text).digest('base64url');
-    statementNames.set(text, name);
+  let statement = statements.get(text);
+  if (statement === undefined) {
+    statement = { name: createHash('sha256').update(text).digest('base64url'), uses: 0 };
+    statements.set(text, statement);
   }
+  const { name, uses } = statement;
+  statement.uses++;
+  // a power of two
+  if (uses > 1 && (uses & (uses - 1)) === 0) doublings++;
   return { name, text, values: values as unknown[] };
 }
 
@@ -195,18 +207,20 @@ export async function queryOn(pool: pg.Pool, query: pg.QueryConfig): Promise<Row
   }
 }
 
-/** How often connections of this process were used, and how often that had doubled when each last dropped its plans. */
-let uses = 0;
-const plannedAt = new WeakMap<pg.PoolClient, number>();
+/** When each connection last dropped its plans, in milliseconds, and how many doublings there were then. */
+const planned = new WeakMap<pg.PoolClient, { at: number; doublings: number }>();
+const plansMs = 1_000;
 
 /**
- * Drops a connection's plans each time the uses of all connections have doubled. A prepared statement keeps its plan,
- * and one made while a table was nearly empty may read all rows of a merchant for one, until the table's statistics
- * change, minutes later. No table can have grown much more than the uses have.
+ * Drops a connection's plans where the uses of a statement have doubled since, at most once a second. A prepared statement
+ * keeps its plan, and one made while a table was nearly empty may read all rows of a merchant for one, until the table's
+ * statistics change, minutes later. A table does not grow much faster than the uses of what writes and reads it.
  */
 export function forgetOldPlans(client: pg.PoolClient): void {
-  const doublings = Math.floor(Math.log2(++uses));
-  const planned = plannedAt.get(client) ?? doublings;
-  plannedAt.set(client, doublings);
-  if (planned < doublings) client.query('discard plans').catch(() => undefined);
+  const last = planned.get(client);
+  if (last?.doublings === doublings) return;
+  const at = performance.now();
+  if (last && at - last.at < plansMs) return;
+  planned.set(client, { at, doublings });
+  if (last) client.query('discard plans').catch(() => undefined);
 }
