@@ -40,7 +40,7 @@ export class Invoices {
 
   @Handle(markWireTransferSuccess)
   receive(input: In<typeof markWireTransferSuccess>, caller: Caller) {
-    return this.db.write(caller, async tx => {
+    return this.db.writeJoined(caller, markWireTransferSuccess.name, async tx => {
       const invoice = await this.outcomes.lock(tx, openWith(input.invoiceId), 'invoice_not_found');
       domain.assertOpen(invoice);
       const { payment } = invoice;

@@ -46,7 +46,7 @@ export async function nextNumber(
   merchant: MerchantState,
 ): Promise<{ counter: number; number: string }> {
   const { prefix, fallback, next } = series[kind];
-  const counter = await tx.jointly(`number of ${kind}`, merchant[next], asked => nextCounters(tx, kind, asked));
+  const counter = await tx.jointlyWritten(`number of ${kind}`, merchant[next], asked => nextCounters(tx, kind, asked));
   return { counter, number: documentNumber(merchant[prefix] || fallback, counter) };
 }
 

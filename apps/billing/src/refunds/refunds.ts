@@ -116,7 +116,7 @@ export class Refunds {
 
   @Handle(newRefund)
   create(input: In<typeof newRefund>, caller: Caller) {
-    return this.db.write(caller, async tx => {
+    return this.db.writeJoined(caller, newRefund.name, async tx => {
       const { paymentId, externalRefundId, reason, metadata } = input;
       // a payment never changes its invoice, so this may be read before the locks
       const { invoiceId, currency } = await tx.get(payments, { paymentId }, 'payment_not_found');

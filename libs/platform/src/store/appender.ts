@@ -2,7 +2,8 @@ import type { Rejected } from '@recur/kernel';
 import type { AggregateOf, LogIds, Lookup, Where } from './aggregate.js';
 import { Stale } from './outcomes.js';
 import { type CommandReader, rowsAmong, rowsWhere } from './reads/reads.js';
-import type { Conflict, Recorder, StepOptions, Stepped } from './recorder.js';
+import type { Recorder, StepOptions, Stepped } from './recorder.js';
+import type { Conflict } from './runs/records.js';
 import type { Table } from './schema/table.js';
 import type { Source } from './session.js';
 

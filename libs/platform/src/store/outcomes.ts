@@ -1,4 +1,4 @@
-import { Outcome, type Rejected } from '@recur/kernel';
+import { Outcome, Rejected } from '@recur/kernel';
 import type { Lookup } from './aggregate.js';
 
 /**
@@ -36,6 +36,9 @@ export function committedRejectionIn(error: unknown): CommittedRejection {
   if (error instanceof CommittedRejection) return error;
   throw error;
 }
+
+/** True for a refusal that leaves no trace, or that a fresher copy may take back. */
+export const isRefusal = (error: unknown): boolean => error instanceof Rejected || error instanceof Stale;
 
 /** The answer stored under the caller's idempotency key: thrown through the handler, caught by the dispatcher. */
 export class Replayed extends Outcome {

@@ -1,10 +1,11 @@
 import type { EventName, OperationLogged } from '@recur/contracts';
-import { Outcome, type Rejected } from '@recur/kernel';
+import { Outcome } from '@recur/kernel';
 import type { Caller } from '../runtime/caller.js';
 import type { AggregateOf, EventSource, LogIds, Lookup } from './aggregate.js';
-import { WorkChanges } from './due/work-changes.js';
+import type { WorkChanges } from './due/work-changes.js';
 import { violatedIndex } from './errors.js';
 import type { EventKinds } from './event.js';
+import { type Conflict, Records, type Tracked } from './runs/records.js';
 import type { Table } from './schema/table.js';
 import type { Arrays } from './sql/arrays.js';
 import { type Emission, outboxRow } from './sql/outbox-row.js';
@@ -29,9 +30,6 @@ export interface Context {
   newId(prefix: `${string}_`): string;
   nextId(table: string): Promise<number>;
 }
-
-/** The meaning of a violated unique index: how to refuse, or `again` to run the command once more. */
-export type Conflict = (() => Rejected) | 'again';
 
 /** A conflict after which the command runs again and finds what the other has made. */
 export class RunAgain extends Outcome {
@@ -70,33 +68,6 @@ export interface ChangeSet extends Omit<WriteSet, 'answers'> {
   due: readonly (string | undefined)[];
 }
 
-interface Tracked {
-  table: Table<unknown>;
-  change: Change;
-  row: unknown;
-  version: number;
-  saved: boolean;
-}
-
-interface LogEntry extends Emission {
-  data: OperationLogged;
-  /** An addition, to the command's own entry where it has one. */
-  also: boolean;
-}
-
-/** Rows, events and work recorded in one run of a command; shared by the recorders of a batch of work. */
-class Records {
-  readonly tracked = new Map<string, Tracked>();
-  readonly emissions: Emission[] = [];
-  readonly conflicts = new Map<string, Conflict>();
-  /** By request id, the command's own entry before additions to it. */
-  readonly entries = new Map<string, LogEntry[]>();
-  readonly work = new WorkChanges();
-  ran = false;
-  unlogged = false;
-  clockMoved = false;
-}
-
 /** Collects the effects of one run of a command: rows, events, the log entry, and the meaning of conflicts. */
 export class Recorder {
   constructor(
@@ -109,6 +80,13 @@ export class Recorder {
     return new Recorder({ ...this.context, caller: { ...this.context.caller, requestId } }, this.records);
   }
 
+  /** One recorder of all that runs side by side in one transaction have recorded. Throws Entangled. */
+  static joined(context: Context, runs: readonly Recorder[]): Recorder {
+    const records = new Records();
+    for (const run of runs) records.absorb(run.records);
+    return new Recorder(context, records);
+  }
+
   /** Work that is scheduled, taken off the schedule, or done. */
   get work(): WorkChanges {
     return this.records.work;
@@ -117,6 +95,15 @@ export class Recorder {
   /** A hand-written statement has written. */
   wrote(): void {
     this.records.ran = true;
+  }
+
+  get hasWritten(): boolean {
+    return this.records.ran;
+  }
+
+  /** A name is locked. */
+  lockedName(name: string): void {
+    this.records.names.add(name);
   }
 
   /** The command needs no log entry. */

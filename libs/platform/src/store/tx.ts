@@ -11,12 +11,13 @@ import {
 } from './aggregate.js';
 import { moveClock } from './due/clocks.js';
 import type { LeasedItems } from './due/work-changes.js';
-import { Joint } from './joint.js';
+import { type AnswerAll, Joint } from './joint.js';
 import { Stale } from './outcomes.js';
 import type { Row } from './pool.js';
 import { Reader } from './reader.js';
 import type { CommandReader } from './reads/reads.js';
-import type { Conflict, Recorder, StepOptions, Stepped } from './recorder.js';
+import type { Recorder, StepOptions, Stepped } from './recorder.js';
+import type { Conflict } from './runs/records.js';
 import { hydrate, type Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { rowsValues } from './sql/rows.js';
@@ -75,6 +76,7 @@ export class Tx extends Reader implements CommandReader {
 
   /** Waits for other transactions that lock this name, and keeps it until the commit. */
   async lockName(name: string): Promise<void> {
+    this.recorder.lockedName(name);
     await this.session.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
   }
 
@@ -88,6 +90,12 @@ export class Tx extends Reader implements CommandReader {
   run(text: string, values: readonly unknown[]): Promise<Row[]> {
     this.recorder.wrote();
     return this.session.query(text, values);
+  }
+
+  /** Like `jointly`, for a question whose answer writes. */
+  jointlyWritten<Q, A>(kind: string, question: Q, answerAll: AnswerAll<Q, A>): Promise<A> {
+    this.recorder.wrote();
+    return this.jointly(kind, question, answerAll);
   }
 
   /** The next integer id of a table, from its sequence `<table>_id_seq`. */

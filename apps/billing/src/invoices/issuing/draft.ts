@@ -42,7 +42,7 @@ export function saveDraft(
 
 /** Replaces the lines of a draft in the database. */
 export async function replaceLines(tx: Tx, { invoiceId, lines }: InvoiceState): Promise<void> {
-  await tx.jointly('lines that are replaced', invoiceId, async ids => {
+  await tx.jointlyWritten('lines that are replaced', invoiceId, async ids => {
     await tx.run('delete from invoice_lines where merchant_id = $1 and invoice_id = any($2)', [tx.merchantId, ids]);
     return ids;
   });

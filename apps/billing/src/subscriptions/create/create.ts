@@ -84,7 +84,7 @@ export class CreateSubscription {
 
   @Handle(createSubscription)
   create(input: Input, caller: Caller) {
-    return this.db.write(caller, tx => this.created(tx, input, caller));
+    return this.db.writeJoined(caller, createSubscription.name, tx => this.created(tx, input, caller));
   }
 
   /** Creates a subscription within a transaction of the caller. */

@@ -85,6 +85,19 @@ export class WorkChanges {
     this.unscheduled.set(name, { merchantId, kind, key } as DueWork);
   }
 
+  /** Adds the changes of another run in the same transaction; of an item that both change, the later one. */
+  absorb(other: WorkChanges): void {
+    for (const [name, row] of other.scheduled) {
+      this.unscheduled.delete(name);
+      this.scheduled.set(name, row);
+    }
+    for (const [name, row] of other.unscheduled) {
+      this.scheduled.delete(name);
+      this.unscheduled.set(name, row);
+    }
+    this.settled ||= other.settled;
+  }
+
   /** Items are deleted by statements of the transaction. */
   get deleted(): boolean {
     return this.settled || this.unscheduled.size > 0;

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Outcome, Rejected } from '@recur/kernel';
-import type { Caller } from '../runtime/caller.js';
-import type { Clock } from '../runtime/clock.js';
-import { within } from '../runtime/tracing.js';
-import type { Lookup } from './aggregate.js';
-import { asRejection, isCollision, isConnectionLoss, isUnsent, violatedIndex } from './errors.js';
-import { Stale } from './outcomes.js';
-import { RunAgain } from './recorder.js';
+import type { Caller } from '../../runtime/caller.js';
+import type { Clock } from '../../runtime/clock.js';
+import { within } from '../../runtime/tracing.js';
+import type { Lookup } from '../aggregate.js';
+import { asRejection, isCollision, isConnectionLoss, isUnsent, violatedIndex } from '../errors.js';
+import { isRefusal, Stale } from '../outcomes.js';
+import { RunAgain } from '../recorder.js';
 
 const limits = { attempts: 6, backoffMs: 20 } as const;
 
@@ -28,6 +28,13 @@ export async function committing<T>(commit: Promise<T>, answerKept: boolean): Pr
     throw isConnectionLoss(error) ? new CommitLost(error, answerKept) : error;
   }
 }
+
+/** What a commit that failed means for one of the commands in it: whether its own answer was in it differs. */
+export const failureFor = (error: unknown, { idempotencyKey }: Caller): unknown =>
+  error instanceof CommitLost ? new CommitLost(error.cause, idempotencyKey !== undefined) : error;
+
+/** True if the connection was lost at the commit, of which nobody knows whether it happened. */
+export const isCommitLost = (error: unknown): boolean => error instanceof CommitLost;
 
 interface Repetition {
   clock: Clock;
@@ -76,7 +83,7 @@ async function untilDecided<T>(
         await pause(limits.backoffMs * 2 ** (times - 1) * (0.5 + parts.random()));
         continue;
       }
-      if (caller.idempotencyKey !== undefined && isRefusal(error)) await parts.replay(caller);
+      if (caller.idempotencyKey !== undefined && mayBeRefused(error)) await parts.replay(caller);
       if (!(error instanceof Stale)) throw asRejection(error, outcomeUnknown);
       const copy = copyKey(error.copy, error.id);
       // a copy that lags does not refuse: the owner, which is away, may know better
@@ -97,5 +104,4 @@ function mayRunAgain({ clock }: Repetition, thrown: unknown, { deadline }: Calle
 }
 
 /** The command was refused, which the first request under the same key may be the reason for. */
-const isRefusal = (error: unknown) =>
-  error instanceof Rejected || error instanceof Stale || violatedIndex(error) !== undefined;
+const mayBeRefused = (error: unknown) => isRefusal(error) || violatedIndex(error) !== undefined;
