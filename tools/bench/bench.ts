@@ -48,9 +48,11 @@ export async function run(args: readonly string[]): Promise<number> {
   const measures: Record<string, Measure> = {};
   try {
     say(await describeMachine(stack.facts().services.postgres.url));
+    const bench = benchOf(stack, pgbench, options, measures);
+    // before anything has asked for memory
+    if (bench.wants('memory_idle')) bench.add('memory_idle', memoryOfAll(stack));
     say('  · ageing the server: creates WAL files to overwrite …');
     await ageServer(stack.facts().services.postgres.url);
-    const bench = benchOf(stack, pgbench, options, measures);
     await warm(bench);
     await takeAll(bench);
   } finally {
@@ -87,7 +89,6 @@ function benchOf(
 async function takeAll(bench: Bench): Promise<void> {
   const { stack } = bench;
   if (bench.wants('ready')) bench.add('ready', await readiness(stack));
-  if (bench.wants('memory_idle')) bench.add('memory_idle', memoryOfAll(stack));
   if (bench.wants('invoice_new')) await invoiceRate(bench);
   if (bench.wants('memory_loaded')) bench.add('memory_loaded', memoryOfAll(stack));
   if (bench.wants('invoice_pdf')) bench.add('invoice_pdf', await documentRate(stack), 'at 8 connections');

@@ -9,7 +9,7 @@ const bounds: Record<string, House> = {
   'apps/gateway/src': { files: 50, median: 60, small: 16, upward: 0, registries: 0, shared: 2, spreads: 1 },
   'apps/identity/src': { files: 95, median: 52, small: 34, upward: 0, registries: 0, shared: 3, spreads: 0 },
   'apps/notification/src': { files: 47, median: 56, small: 16, upward: 0, registries: 0, shared: 1, spreads: 0 },
-  'libs/platform/src': { files: 117, median: 72, small: 35, upward: 0, registries: 0, shared: 1, spreads: 2 },
+  'libs/platform/src': { files: 120, median: 72, small: 35, upward: 0, registries: 0, shared: 1, spreads: 2 },
 };
 
 /** Numbers that are beyond their bound, with both. */

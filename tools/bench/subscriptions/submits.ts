@@ -8,7 +8,7 @@ import { wireTransfer } from '../usage-shop.js';
 import { invoiceYardstick } from '../yardstick.js';
 
 const connections = 32;
-/** One for each submit: a user has one subscription to a product. */
+/** As many as submits: a user has one subscription to a product. */
 const users = 50_000;
 const firstUser = 1_000_000;
 const ofUser = `'id', ${firstUser} + n, 'data', jsonb_set(template.data, '{id}', to_jsonb(${firstUser} + n))`;

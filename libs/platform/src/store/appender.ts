@@ -3,7 +3,7 @@ import type { AggregateOf, LogIds, Lookup, Where } from './aggregate.js';
 import { Stale } from './outcomes.js';
 import { type CommandReader, rowsAmong, rowsWhere } from './reads/reads.js';
 import type { Recorder, StepOptions, Stepped } from './recorder.js';
-import type { Conflict } from './runs/records.js';
+import type { Conflict } from './records.js';
 import type { Table } from './schema/table.js';
 import type { Source } from './session.js';
 

@@ -5,7 +5,7 @@ import type { AggregateOf, EventSource, LogIds, Lookup } from './aggregate.js';
 import type { WorkChanges } from './due/work-changes.js';
 import { violatedIndex } from './errors.js';
 import type { EventKinds } from './event.js';
-import { type Conflict, Records, type Tracked } from './runs/records.js';
+import { type Conflict, Records, type Tracked } from './records.js';
 import type { Table } from './schema/table.js';
 import type { Arrays } from './sql/arrays.js';
 import { type Emission, outboxRow } from './sql/outbox-row.js';
@@ -80,7 +80,7 @@ export class Recorder {
     return new Recorder({ ...this.context, caller: { ...this.context.caller, requestId } }, this.records);
   }
 
-  /** One recorder of all that runs side by side in one transaction have recorded. Throws Entangled. */
+  /** A recorder of all that runs side by side in one transaction have recorded. Throws Entangled. */
   static joined(context: Context, runs: readonly Recorder[]): Recorder {
     const records = new Records();
     for (const run of runs) records.absorb(run.records);

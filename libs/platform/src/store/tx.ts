@@ -17,7 +17,7 @@ import type { Row } from './pool.js';
 import { Reader } from './reader.js';
 import type { CommandReader } from './reads/reads.js';
 import type { Recorder, StepOptions, Stepped } from './recorder.js';
-import type { Conflict } from './runs/records.js';
+import type { Conflict } from './records.js';
 import { hydrate, type Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { rowsValues } from './sql/rows.js';

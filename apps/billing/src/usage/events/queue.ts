@@ -9,7 +9,7 @@ import { type Incoming, resolveKnown } from './resolve.js';
 /** `together`: events in one transaction. */
 const limits = { together: 500 } as const;
 
-/** What became of an event; undefined if the copies do not have its user or metric. */
+/** The outcome of an event; undefined if the copies do not have its user or metric. */
 type QueueOutcome = RecordingOutcome | undefined;
 
 interface Waiting {

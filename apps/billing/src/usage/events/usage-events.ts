@@ -116,7 +116,7 @@ export class UsageEvents {
   }
 }
 
-/** One event with its user and metric. Throws Rejected. */
+/** An event with its user and metric. Throws Rejected. */
 async function resolvedEvent(db: Db, caller: Caller, input: UsageEventInput): Promise<Incoming> {
   const [incoming] = await resolve(db, caller, [input]);
   if (!incoming || incoming instanceof Rejected) throw incoming ?? new Rejected('internal_error');

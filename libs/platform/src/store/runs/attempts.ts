@@ -29,7 +29,7 @@ export async function committing<T>(commit: Promise<T>, answerKept: boolean): Pr
   }
 }
 
-/** What a commit that failed means for one of the commands in it: whether its own answer was in it differs. */
+/** The failure of a commit as one of the commands in it sees it: whether its own answer was in it differs. */
 export const failureFor = (error: unknown, { idempotencyKey }: Caller): unknown =>
   error instanceof CommitLost ? new CommitLost(error.cause, idempotencyKey !== undefined) : error;
 

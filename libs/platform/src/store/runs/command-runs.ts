@@ -19,7 +19,7 @@ import { committing, copyKey } from './attempts.js';
 
 const registerTenantText = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
 
-/** What a run asks of its surroundings, which are known once the service is whole. */
+/** The surroundings of a run, which are known once the service is whole. */
 export interface Hooks {
   readonly lags: (copy: string) => boolean;
   readonly expect: Expect;
@@ -33,7 +33,7 @@ export interface Member {
   run(tx: Tx): Promise<object>;
 }
 
-/** What became of the commands of a group that was committed. */
+/** Outcomes of the commands of a group that was committed. */
 export interface GroupOutcome {
   /** Answers, and the refusals of those that are not in it, in the order of the commands. */
   results: readonly PromiseSettledResult<object>[];

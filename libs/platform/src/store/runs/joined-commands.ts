@@ -12,7 +12,7 @@ interface Waiting {
 }
 
 /** Commands of one merchant and kind that wait, and how many transactions of theirs are under way. */
-interface Lane {
+interface Arrivals {
   waiting: Waiting[];
   underway: number;
 }
@@ -22,7 +22,7 @@ interface Lane {
  * share the next one. When a group fails, its commands run by themselves.
  */
 export class JoinedCommands {
-  private readonly lanes = new Map<string, Lane>();
+  private readonly lanes = new Map<string, Arrivals>();
   private readonly nextSoon = oncePerTurn(() => this.next());
 
   constructor(private readonly runs: CommandRuns) {}

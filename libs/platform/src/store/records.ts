@@ -1,9 +1,9 @@
 import type { OperationLogged } from '@recur/contracts';
 import { Outcome, type Rejected } from '@recur/kernel';
-import { WorkChanges } from '../due/work-changes.js';
-import type { Table } from '../schema/table.js';
-import type { Emission } from '../sql/outbox-row.js';
-import type { Change } from '../sql/write-set.js';
+import { WorkChanges } from './due/work-changes.js';
+import type { Table } from './schema/table.js';
+import type { Emission } from './sql/outbox-row.js';
+import type { Change } from './sql/write-set.js';
 
 /** The meaning of a violated unique index: how to refuse, or `again` to run the command once more. */
 export type Conflict = (() => Rejected) | 'again';
