@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { tuneEngine } from '@recur/platform';
 import { obtain } from '../local/binaries.js';
 import { openHome } from '../local/home.js';
@@ -28,6 +29,8 @@ import { ageServer } from './yardstick.js';
 
 /** Memory that all processes of a stack should share. */
 const memoryMiB = 420;
+/** Time without work before idle memory is taken. */
+const idleMs = 15_000;
 const seconds = { all: { first: 5, warm: 15, round: 10 }, selected: { first: 3, warm: 6, round: 3 } } as const;
 
 /**
@@ -50,7 +53,10 @@ export async function run(args: readonly string[]): Promise<number> {
     say(await describeMachine(stack.facts().services.postgres.url));
     const bench = benchOf(stack, pgbench, options, measures);
     // before anything has asked for memory
-    if (bench.wants('memory_idle')) bench.add('memory_idle', memoryOfAll(stack));
+    if (bench.wants('memory_idle')) {
+      await setTimeout(idleMs);
+      bench.add('memory_idle', memoryOfAll(stack));
+    }
     say('  · ageing the server: creates WAL files to overwrite …');
     await ageServer(stack.facts().services.postgres.url);
     await warm(bench);

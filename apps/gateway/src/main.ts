@@ -1,4 +1,13 @@
-import { Bus, createLog, parseConfig, startTracing, stopTracing, systemClock, tuneEngine } from '@recur/platform';
+import {
+  Bus,
+  collectWhenIdle,
+  createLog,
+  parseConfig,
+  startTracing,
+  stopTracing,
+  systemClock,
+  tuneEngine,
+} from '@recur/platform';
 import { gatewayConfig } from './config.js';
 import { Gateway } from './gateway.js';
 
@@ -24,6 +33,7 @@ process.once('SIGINT', () => process.kill(process.pid, 'SIGTERM'));
 
 try {
   log.info(await gateway.listen(), 'listening');
+  collectWhenIdle();
 } catch (error) {
   log.fatal({ err: error }, `cannot listen on ${config.HOST}, port ${config.PORT} or ${config.OPS_PORT}`);
   process.exit(1);

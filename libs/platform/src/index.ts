@@ -22,7 +22,7 @@ export {
   toggle,
 } from './runtime/config.js';
 export { crashPoint } from './runtime/crash.js';
-export { tuneEngine } from './runtime/engine.js';
+export { collectWhenIdle, tuneEngine } from './runtime/engine.js';
 export { isReady, type Readiness, serveHealth } from './runtime/health.js';
 export { createLog, type Log } from './runtime/log.js';
 export { patient } from './runtime/patience.js';

@@ -19,7 +19,7 @@ import { systemCaller } from '../runtime/caller.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
 import { parseConfig, type ServiceConfig } from '../runtime/config.js';
 import { armCrash } from '../runtime/crash.js';
-import { tuneEngine } from '../runtime/engine.js';
+import { collectWhenIdle, tuneEngine } from '../runtime/engine.js';
 import { serveHealth, told } from '../runtime/health.js';
 import { createLog, fatal, type Log, unavailable } from '../runtime/log.js';
 import { patient } from '../runtime/patience.js';
@@ -233,6 +233,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   for (const part of [...running.consumers, ...running.workers]) await part.start();
   void running.copies.build(log);
   serving = true;
+  collectWhenIdle();
   log.info({ port: OPS_PORT }, 'ready');
 
   process.off('SIGTERM', leave);
