@@ -96,3 +96,18 @@ export interface DocumentContent {
   bank: BankAccount | null;
   note: string;
 }
+
+/** Most bytes of a logo. */
+export const logoBytes = 512 * 1024;
+
+const signatures = {
+  png: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+  jpeg: Buffer.from([0xff, 0xd8, 0xff]),
+} as const;
+const begins = (image: Buffer, signature: Buffer) => image.subarray(0, signature.length).equals(signature);
+
+/** True for what begins as a PNG or a JPEG, and is not too large. */
+export const isPicture = (image: Buffer): boolean =>
+  image.length <= logoBytes && Object.values(signatures).some(signature => begins(image, signature));
+
+export const isJpeg = (image: Buffer): boolean => begins(image, signatures.jpeg);

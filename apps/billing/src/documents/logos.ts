@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Caller, CONFIG, Db, Outbound } from '@recur/platform';
 import { addressRules, type Config } from '../config.js';
-import type { DocumentContent } from './content.js';
-import { isPicture, logoBytes } from './pdf/header.js';
+import { type DocumentContent, isPicture, logoBytes } from './content.js';
 import { sellerLogos } from './tables.js';
 
 /** Well within a command's five seconds. `urlBytes` is what an index holds; where there was no picture it is looked again. */

@@ -10,7 +10,7 @@ import {
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
-import { sepaPayload } from '../documents/pdf/payment.js';
+import { sepaPayload } from '../documents/sepa.js';
 import { GatewayCredentials } from '../gateways/credentials.js';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { findGateway } from '../gateways/gateway-index.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { qrModules, sepaPayload } from '../../src/documents/pdf/payment.js';
+import { qrModules } from '../../src/documents/pdf/payment.js';
+import { sepaPayload } from '../../src/documents/sepa.js';
 
 const transfer = {
   name: 'Northwind Software GmbH',

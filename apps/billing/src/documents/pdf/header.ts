@@ -1,5 +1,5 @@
 import { PNG } from 'pngjs';
-import type { DocumentContent, Party } from '../content.js';
+import { type DocumentContent, isJpeg, isPicture, type Party } from '../content.js';
 import { body, type Canvas, column, ink, sheet, soft, strong } from './page.js';
 
 const logoBox = { width: 150, height: 48 } as const;
@@ -73,19 +73,7 @@ function drawDetails({ type, words, formats }: Canvas, content: DocumentContent,
   }, top);
 }
 
-const limits = { bytes: 512 * 1024, pixels: 4_000_000 } as const;
-const signatures = {
-  png: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-  jpeg: Buffer.from([0xff, 0xd8, 0xff]),
-} as const;
-const begins = (image: Buffer, signature: Buffer) => image.subarray(0, signature.length).equals(signature);
-
-/** Most bytes of a logo. */
-export const logoBytes = limits.bytes;
-
-/** True for what begins as a PNG or a JPEG, and is not too large. */
-export const isPicture = (image: Buffer): boolean =>
-  image.length <= limits.bytes && Object.values(signatures).some(signature => begins(image, signature));
+const mostPixels = 4_000_000;
 
 /**
  * A logo that pdfkit can embed at once: a JPEG as it is, a PNG decoded and put on white. (pdfkit decodes transparent
@@ -95,11 +83,11 @@ export const isPicture = (image: Buffer): boolean =>
 function decodedLogo(bytes: Uint8Array): Buffer | undefined {
   const image = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (!isPicture(image)) return undefined;
-  if (begins(image, signatures.jpeg)) return image;
+  if (isJpeg(image)) return image;
   if (image.length < 33) return undefined;
   // pngjs may answer a cut image without an error
   if (!image.includes('IEND')) return undefined;
-  if (image.readUInt32BE(16) * image.readUInt32BE(20) > limits.pixels) return undefined;
+  if (image.readUInt32BE(16) * image.readUInt32BE(20) > mostPixels) return undefined;
   try {
     return onWhite(PNG.sync.read(image));
   } catch {
