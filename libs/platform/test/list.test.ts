@@ -7,6 +7,10 @@ import { listThings, sample, things } from './sample.js';
 let t: TestService;
 const first = { page: 0, count: 20 };
 
+interface Explained {
+  'QUERY PLAN': [{ Plan: Record<string, number> }];
+}
+
 beforeAll(async () => {
   t = await testService(sample);
   // merchant 15: ids 1 to 50, sizes 1 to 5; merchant 16 has many, so that totals are capped
@@ -80,6 +84,23 @@ it('a list of which it is known how many fit shows the same pages, met or collec
     expect((await list({ known: { fitting: 20_000, among } })).total).toBe(10_000);
   }
   expect(await list({ known: { fitting: 0, among: 50 } })).toEqual({ ids: [], total: 0 });
+});
+
+it('the rows of a page are found by an index that holds only for what the list shows', async () => {
+  await t.rows('create index things_large on things (merchant_id, size) where size > 100');
+  await t.rows('vacuum analyze things');
+  const asked = jest.spyOn(Session.prototype, 'queryUnprepared');
+  await t.db.read(t.callerOf({ merchantId: 16 }), reader =>
+    reader.page({ from: things, where: [['size > ?', 100]], order: 'size desc', ...first }),
+  );
+  const [[text, values]] = asked.mock.calls as unknown as [[string, unknown[]]];
+  asked.mockRestore();
+  const found = await t.rows(`explain (analyze, buffers, format json) ${text}`, values);
+  const plan = (found as unknown as [Explained])[0]['QUERY PLAN'][0].Plan;
+  expect(plan).toMatchObject({ 'Actual Rows': 20 });
+  // three for each row; a merchant's rows are on some eighty pages
+  expect(plan['Shared Hit Blocks']).toBeLessThan(70);
+  await t.rows('drop index things_large');
 });
 
 it('what is one of many values is collected, for it may lie far from the first page', async () => {

@@ -141,11 +141,10 @@ async function addCodes(tx: Tx, { discountId }: domain.Discount, count: number, 
 const randomText = (alphabet: string, length: number) =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
-/** The kind is a literal, so that the planner takes the partial index. */
 const templateConditions = (
   { codePrefix: code, ...input }: In<typeof listBatchTemplates>,
   now: number,
-): Condition[] => [[`kind = 'template' and ?::boolean`, true], ...conditionsOf({ ...input, code }, now)];
+): Condition[] => [['kind = ?', kind], ...conditionsOf({ ...input, code }, now)];
 
 async function countsOf(reader: Reader) {
   const text = `select count(*) filter (where ${statusNow(reader.now)} = 'active') as active,

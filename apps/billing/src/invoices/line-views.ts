@@ -48,10 +48,10 @@ function snapshotView(snapshot: PlanSnapshot): PlanSnapshot {
 }
 
 /** The fields of a line that show the time that it sells, and the part of a full period that this is. */
-export function linePeriodOf({ inputs, ...line }: LineRow): Partial<InvoiceLine> {
+export function linePeriodOf(line: LineRow): Partial<InvoiceLine> {
   const { start, end } = printedOf(line);
   if (start === 0) return {};
-  const { partSeconds, unusedSeconds, periodSeconds, unitAmount } = inputs ?? {};
+  const { partSeconds, unusedSeconds, periodSeconds, unitAmount } = line.inputs ?? {};
   const part = Number(partSeconds ?? unusedSeconds ?? 0);
   const shown = { periodStart: start, periodEnd: end };
   if (part === 0) return shown;

@@ -102,47 +102,49 @@ const isSparse = ({ page, count }: Pick<List<unknown>, 'page' | 'count'>, { fitt
 
 /** The page, read along the index of its order, or along those of its branches. */
 async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
-  const { values, branches } = listSource(session, list, limits.branches);
+  const { values, branches, branchValues, conditions } = listSource(session, list, limits.branches);
   const end = (list.page + 1) * list.count;
   const keys = orderKeys(list);
   const first = branches.map(branch => `(select ${keys} ${branch} order by ${list.order} limit ${end})`);
-  const counted = branches.map(branch => `(select 1 ${branch} limit ${limits.counted})`);
+  const page = pageIn(list, `(${first.join(' union all ')})`);
   const [, rows, total] = await Promise.all([
     session.query(planning(list), []),
-    session.queryUnprepared(`with ${pageIn(list, `(${first.join(' union all ')})`)} ${listRows(list)}`, values),
+    session.queryUnprepared(`with ${page} ${listRows(list, conditions)}`, values),
     list.known?.fitting ??
-      session
-        .queryUnprepared(
-          `select count(*) as total from (select * from (${counted.join(' union all ')}) counted limit ${limits.counted}) counted`,
-          values,
-        )
-        .then(([count]) => Number(count?.total)),
+      session.queryUnprepared(countText(branches), branchValues).then(([count]) => Number(count?.total)),
   ]);
   return { rows: assertComplete(rows).map(row => hydrate(list.from, row)), total: Math.min(total, limits.counted) };
 }
 
+/** How many rows there are in all branches, up to the last that is counted. */
+function countText(branches: readonly string[]): string {
+  const counted = branches.map(branch => `select 1 ${branch} limit ${limits.counted}`);
+  const all = counted.length === 1 ? counted.join() : `(${counted.join(') union all (')}) limit ${limits.counted}`;
+  return `select count(*) as total from (${all}) counted`;
+}
+
 /** The page of a sparse list whose number of matching rows is known. */
 async function gathered<T>(session: Session, list: List<T>, { fitting }: Known): Promise<Page<T>> {
-  const { values, branches } = listSource(session, list, 1);
+  const { values, branches, conditions } = listSource(session, list, 1);
   // an optimization fence: the planner would read along the index of the order
   const all = `(select ${orderKeys(list)} ${branches.join()} offset 0)`;
   const [, rows] = await Promise.all([
     session.query(planning(list), []),
-    session.queryUnprepared(`with ${pageIn(list, all)} ${listRows(list)}`, values),
+    session.queryUnprepared(`with ${pageIn(list, all)} ${listRows(list, conditions)}`, values),
   ]);
   return { rows: assertComplete(rows).map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
 }
 
 /** The page of a sparse list; undefined if too many rows match to be collected. */
 async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | undefined> {
-  const { values, branches } = listSource(session, list, 1);
+  const { values, branches, conditions } = listSource(session, list, 1);
   const fitting = `fitting as materialized (select ${orderKeys(list)} ${branches.join()} limit ${limits.collected + 1})`;
   const [, rows] = await Promise.all([
     session.query(planning(list), []),
     // at least one row, which holds the total
     session.queryUnprepared(
       `with ${fitting}, ${pageIn(list, 'fitting')} select total, row.* from (select count(*) as total from fitting) counted
-       left join lateral (${listRows(list)}) row on true order by ${list.order}`,
+       left join lateral (${listRows(list, conditions)}) row on true order by ${list.order}`,
       values,
     ),
   ]);
@@ -178,16 +180,21 @@ function alternatives(conditions: readonly Condition[], most: number): Condition
   );
 }
 
-/** The sources of a list's rows, as SQL: one or several, each in the order of the list. */
+/**
+ * The sources of a list's rows, as SQL: one or several, each in the order of the list. `conditions`: those of a single
+ * value, which all of its rows fit.
+ */
 function listSource<T>(session: Session, { from, where }: List<T>, most: number) {
   const values: unknown[] = [];
   const written = ([sql, value]: Condition) => sql.replaceAll('?', `$${values.push(value)}`);
-  const applying: Condition[] = [['merchant_id = ?', session.merchantId], ...where];
-  const branches = alternatives(
-    applying.filter(([, value]) => value !== undefined),
-    most,
-  ).map(conditions => `from ${from.table} where ${conditions.map(written).join(' and ')}`);
-  return { values, branches };
+  const all: Condition[] = [['merchant_id = ?', session.merchantId], ...where];
+  const applying = all.filter(([, value]) => value !== undefined);
+  const branches = alternatives(applying, most).map(
+    branch => `from ${from.table} where ${branch.map(written).join(' and ')}`,
+  );
+  const branchValues = [...values];
+  const conditions = applying.filter(([, , column]) => column === undefined).map(written);
+  return { values, branches, branchValues, conditions: conditions.join(' and ') };
 }
 
 const orderKeys = <T>({ order }: List<T>) =>
@@ -200,10 +207,11 @@ const orderKeys = <T>({ order }: List<T>) =>
 const pageIn = <T>({ order, page, count }: List<T>, source: string) =>
   `page as materialized (select * from ${source} keys order by ${order} limit ${count} offset ${page * count})`;
 
-const listRows = <T>(list: List<T>) => {
+/** The rows of `page`. The conditions are repeated, so that those are found by indexes that hold for no others. */
+const listRows = <T>(list: List<T>, conditions: string) => {
   const { from, order } = list;
   const columns = from.columns.map(({ column }) => column).join(', ');
   const inPage = `select ${columns} from ${from.table}
-    where merchant_id = $1 and (${orderKeys(list)}) in (select ${orderKeys(list)} from page) order by ${order}`;
+    where ${conditions} and (${orderKeys(list)}) in (select ${orderKeys(list)} from page) order by ${order}`;
   return bounded(from, inPage, `order by ${order}`);
 };
