@@ -125,7 +125,6 @@ function priced(invoiceId: string, { lines, taxBps, rates }: Priced, amounts: re
 }
 
 const pricedLine = (lineId: string, line: LineToPrice, amounts: LineAmounts, rate: TaxRate): InvoiceLine => ({
-  ...newLineData,
   lineId,
   planId: line.planId,
   name: line.name,
@@ -144,4 +143,16 @@ const pricedLine = (lineId: string, line: LineToPrice, amounts: LineAmounts, rat
   ratePpm: rate.ratePpm,
   category: rate.category,
   taxReason: rate.reason,
+  itemKey: newLineData.itemKey,
+  startAt: newLineData.startAt,
+  endAt: newLineData.endAt,
+  printedStart: newLineData.printedStart,
+  printedEnd: newLineData.printedEnd,
+  metricCharge: newLineData.metricCharge,
+  creditedNet: newLineData.creditedNet,
+  creditedTax: newLineData.creditedTax,
+  refundedNet: newLineData.refundedNet,
+  refundedTax: newLineData.refundedTax,
+  waivedNet: newLineData.waivedNet,
+  waivedTax: newLineData.waivedTax,
 });

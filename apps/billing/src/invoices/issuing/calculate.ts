@@ -1,4 +1,4 @@
-import { bizType, type createFrom, exponentOf } from '@recur/contracts';
+import { exponentOf } from '@recur/contracts';
 import { sum } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
 import * as credits from '../../credits/spending.js';
@@ -6,7 +6,6 @@ import { assertProducts, type Products, productsOf } from '../../customers/catal
 import * as discounts from '../../discounts/redemption.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import type { PromoTerms } from '../../pricing/credit.js';
-import { isCreditNote, originalInvoice } from '../../pricing/credit-note.js';
 import {
   type DiscountTerms,
   discountOfParts,
@@ -18,10 +17,7 @@ import { type Composition, priceLines } from '../../pricing/price.js';
 import type { TaxRate } from '../../pricing/tax.js';
 import { decideRate, loadTaxContext, type TaxContext } from '../../tax/decide.js';
 import { type TaxDecision, taxPoint } from '../../tax/domain/decision.js';
-import { newDocumentData, newLineData, taxEntry } from '../domain/document-data.js';
 import type { InvoiceInput, InvoiceItem } from '../domain/items.js';
-import type { InvoiceState } from '../state.js';
-import type { LineRow } from '../tables.js';
 import { paidSubscriptionInvoices } from './discount-preview.js';
 
 /** The parties of an invoice, as far as its amounts depend on them. */
@@ -167,126 +163,4 @@ async function promoTerms(reader: Reader, input: InvoiceInput, discounted: boole
   if (!asked || (discounted && terms.discountCodeExclusive)) return undefined;
   const cap = promo && promo.cap > 0 ? { cap: BigInt(promo.cap) } : {};
   return { balance, ...cap, exchangeRate: terms.exchangeRate, decimals: exponentOf(currency) };
-}
-
-/** Identity of a document that is calculated. */
-export interface DocumentContext {
-  merchantId: number;
-  /** 0 and '' in a preview. */
-  id: number;
-  invoiceId: string;
-  createFrom: (typeof createFrom)[keyof typeof createFrom];
-  now: number;
-}
-
-/** The document of a calculated invoice: a draft of an invoice, or of a credit note where its total is negative. */
-export function invoiceStateOf(calculated: CalculatedInvoice, context: DocumentContext): InvoiceState {
-  const { input, composition, gateway, promo } = calculated;
-  const { amounts, taxes, promoCredits, taxPercentage } = composition;
-  const { id, invoiceId, merchantId, createFrom, now } = context;
-  const isNote = isCreditNote(amounts);
-  return {
-    ...newDocumentData,
-    ...amounts,
-    id,
-    invoiceId,
-    merchantId,
-    version: 0,
-    status: 'pending',
-    number: '',
-    userId: input.userId,
-    bizType: bizTypeOf(input),
-    createFrom,
-    invoiceName: input.name,
-    currency: input.currency,
-    taxBps: taxPercentage,
-    taxes: taxes.map(taxEntry),
-    lines: input.items.map((item, at) => newLine(calculated, item, at, context)),
-
-    gatewayId: gateway?.gatewayId ?? 0,
-    gateway,
-    paymentId: '',
-    payment: undefined,
-    link: '',
-    pdfLink: '',
-    documentKey: '',
-    daysUntilDue: 0,
-    createTime: now,
-    modifyTime: now,
-    finishTime: 0,
-    paidTime: 0,
-    deletedTime: 0,
-    kind: isNote ? 'credit_note' : 'invoice',
-    noteReason: isNote ? 'composed' : '',
-    ...(isNote && { originalInvoiceId: originalOf(input.items) }),
-    promoApplied: promo !== undefined,
-    promoCap: promo?.cap ?? 0n,
-    promoCredits,
-    promoRate: promoCredits > 0n ? (promo?.exchangeRate ?? 0n) : 0n,
-    seller: null,
-    buyer: null,
-    discount: null,
-    ...documentData(calculated),
-  };
-}
-
-/** An add-on that is sold once is an invoice of its own kind, of a subscription all the same. */
-const bizTypeOf = ({ reason }: InvoiceInput) => bizType[reason === 'onetime' ? 'onetime' : 'subscription'];
-
-function documentData({ input }: CalculatedInvoice) {
-  const { subscriptionId, reason: billReason, period, snapshot, anchor, trialEnd, prorationDate = 0 } = input;
-  const { vatNumber, countryCode } = input;
-  return {
-    subscriptionId,
-    billReason,
-    periodKind: period.kind,
-    periodSeq: period.seq ?? (period.kind === '' ? 0 : 1),
-    periodStart: period.start,
-    periodEnd: period.end,
-    billed: { planSnapshot: snapshot, billingCycleAnchor: anchor, trialEnd, prorationDate, vatNumber, countryCode },
-  };
-}
-
-/** The invoice of the largest credit. */
-const originalOf = (items: readonly InvoiceItem[]): string =>
-  originalInvoice(
-    items.flatMap(({ source, unitAmount }) => (source ? [{ invoiceId: source.invoiceId, amount: unitAmount }] : [])),
-  );
-
-function newLine({ composition }: CalculatedInvoice, item: InvoiceItem, at: number, context: DocumentContext): LineRow {
-  const line = composition.lines[at];
-  if (!line) throw new Error(`line ${at} was not priced`);
-  const { merchantId, invoiceId } = context;
-  const { key, planId, plan, name, description, unitAmount, quantity, period, derivation, source } = item;
-  const { amountExcludingTax, promoAmount, discountAmount, tax, amount, originAmount, rate } = line;
-  return {
-    ...newLineData,
-    merchantId,
-    invoiceId,
-    lineNo: at + 1,
-    lineId: `${invoiceId}_${at + 1}`,
-    planId,
-    plan,
-    name,
-    description,
-    unitAmountExcludingTax: unitAmount,
-    quantity,
-    amountExcludingTax,
-    promoAmount,
-    discountAmount,
-    tax,
-    amount,
-    originAmount,
-    formula: derivation?.formula ?? '',
-    inputs: derivation?.inputs ?? null,
-    sourceLineId: source?.lineId ?? '',
-    ratePpm: rate.ratePpm,
-    category: rate.category,
-    taxReason: rate.reason,
-
-    itemKey: key,
-    startAt: period?.start ?? 0,
-    endAt: period?.end ?? 0,
-    metricCharge: item.metricCharge ?? null,
-  };
 }

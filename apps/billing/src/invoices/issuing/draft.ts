@@ -127,5 +127,5 @@ export const planOfDraft =
 
 /** Rows of an invoice's lines, each with its plan. */
 export function lineRows({ merchantId, invoiceId, lines }: domain.Invoice, planOf: PlanOf): LineRow[] {
-  return lines.map((line, at) => ({ ...line, merchantId, invoiceId, lineNo: at + 1, plan: planOf(line, at) }));
+  return lines.map((line, at) => ({ merchantId, ...line, invoiceId, lineNo: at + 1, plan: planOf(line, at) }));
 }

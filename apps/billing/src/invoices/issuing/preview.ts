@@ -5,7 +5,8 @@ import * as discounts from '../../discounts/redemption.js';
 import { explain } from '../../pricing/explain.js';
 import { belowMinimum, type DueSplit, settle } from '../../pricing/settle.js';
 import { explanationView, invoiceView } from '../views.js';
-import { type CalculatedInvoice, invoiceStateOf } from './calculate.js';
+import type { CalculatedInvoice } from './calculate.js';
+import { invoiceStateOf } from './composed.js';
 import { paidSubscriptionInvoices } from './discount-preview.js';
 import { minimumOf } from './finalize.js';
 

@@ -58,7 +58,6 @@ export class InvoiceDrafts {
     const lines = linesToPrice(tx, input.lines, currency, copies);
     const invoiceId = tx.newId('in_');
     const given = {
-      ...(await promoOf(lines, { userId: user.id, currency, invoiceId })),
       id,
       userId: user.id,
       bizType: bizType.manualInvoice,
@@ -67,6 +66,7 @@ export class InvoiceDrafts {
       currency,
       taxBps: input.taxPercentage,
       lines,
+      ...(await promoOf(lines, { userId: user.id, currency, invoiceId })),
     };
     return saveDraft(tx, given, gateway, copies, { log: 'New', invoiceId });
   }

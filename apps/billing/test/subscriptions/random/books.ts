@@ -1,7 +1,8 @@
 import { createFrom } from '@recur/contracts';
 import { creditableIn } from '../../../src/invoices/crediting/creditable-lines.js';
 import { type CreditableLine, creditedPromo, type InvoiceInput } from '../../../src/invoices/domain/items.js';
-import { type CalculatedInvoice, calculatedFrom, invoiceStateOf } from '../../../src/invoices/issuing/calculate.js';
+import { type CalculatedInvoice, calculatedFrom } from '../../../src/invoices/issuing/calculate.js';
+import { invoiceStateOf } from '../../../src/invoices/issuing/composed.js';
 import type { InvoiceState } from '../../../src/invoices/state.js';
 import type { LineRow } from '../../../src/invoices/tables.js';
 import { discountsCycle } from '../../../src/pricing/discount.js';

@@ -13,7 +13,7 @@ import { prepared, queryOn } from '../pool.js';
 import { type ChangeSet, type Context, Recorder } from '../recorder.js';
 import { Session, type Source, sourceOf, tracedStatement } from '../session.js';
 import { commitText } from '../sql/statements.js';
-import { commitValues, type WriteSet } from '../sql/write-set.js';
+import { type AnswerRow, commitValues, type WriteSet } from '../sql/write-set.js';
 import { Tx } from '../tx.js';
 import { committing, copyKey } from './attempts.js';
 
@@ -70,7 +70,7 @@ export class CommandRuns {
       const key = refused ? undefined : caller.idempotencyKey;
       const recorded = recorder.outcome();
       await recorder.work.remove(session);
-      const effects = await this.effectsOf(recorded, { ...caller, idempotencyKey: key }, result);
+      const effects = await this.effectsOf(recorded, caller, key === undefined ? undefined : result);
       sighting = this.hooks.expect(caller, recorded.events);
       if (effects === undefined) await session.rollback();
       else await committing(session.commit([this.commitOf(caller.merchantId, effects)]), key !== undefined);
@@ -115,7 +115,7 @@ export class CommandRuns {
         if (result?.status !== 'fulfilled' || each.caller.idempotencyKey === undefined) return [];
         return [this.answers.keep(each.caller, result.value, recorded.emitted, this.retentionNow())];
       });
-      const effects = { ...recorded, answers };
+      const effects = writeSet(recorded, answers);
       sighting = this.hooks.expect(caller, recorded.events);
       if (!recorded.wrote && answers.length === 0) await session.rollback();
       else await committing(session.commit([this.commitOf(caller.merchantId, effects)]), answers.length > 0);
@@ -142,7 +142,7 @@ export class CommandRuns {
     try {
       const answer = await run(new Appender(source, recorder));
       const recorded = recorder.outcome();
-      const effects = await this.effectsOf(recorded, caller, answer);
+      const effects = await this.effectsOf(recorded, caller, idempotencyKey === undefined ? undefined : answer);
       const commit = (of: WriteSet) =>
         tracedStatement('', traceparent, () => this.paths.commit(merchantId, of), 'commit');
       if (effects) await committing(commit(effects), idempotencyKey !== undefined);
@@ -154,13 +154,17 @@ export class CommandRuns {
     }
   }
 
-  /** Everything a command commits, with its answer under its key; undefined if there is nothing to commit. */
-  private async effectsOf(recorded: ChangeSet, caller: Caller, answer: object): Promise<WriteSet | undefined> {
+  /** Everything a command commits, with the answer to keep under its key; undefined if there is nothing to commit. */
+  private async effectsOf(
+    recorded: ChangeSet,
+    caller: Caller,
+    kept: object | undefined,
+  ): Promise<WriteSet | undefined> {
     const { changed, wrote, logged, emitted } = recorded;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
     if (changed) await this.registerTenant(caller.merchantId);
-    if (caller.idempotencyKey === undefined) return wrote ? { ...recorded, answers: [] } : undefined;
-    return { ...recorded, answers: [this.answers.keep(caller, answer, emitted, this.retentionNow())] };
+    if (kept === undefined) return wrote ? writeSet(recorded, []) : undefined;
+    return writeSet(recorded, [this.answers.keep(caller, kept, emitted, this.retentionNow())]);
   }
 
   /** The last statement of a transaction that is not a command. */
@@ -173,7 +177,7 @@ export class CommandRuns {
     if (recorded.changed) await this.registerTenant(caller.merchantId);
     if (recorded.changes.length + recorded.events.length === 0) return [];
     if (recorded.events.length > 0) session.onCommit(() => this.parts.committed());
-    return [this.commitOf(caller.merchantId, { ...recorded, answers: [] })];
+    return [this.commitOf(caller.merchantId, writeSet(recorded, []))];
   }
 
   private commitOf(merchantId: number, effects: WriteSet): pg.QueryConfig {
@@ -227,3 +231,10 @@ function isKept(result: PromiseSettledResult<object> | undefined, recorder: Reco
   if (isRefusal(result.reason) && !recorder.hasWritten) return false;
   throw result.reason;
 }
+
+const writeSet = ({ changes, rows, events }: ChangeSet, answers: readonly AnswerRow[]): WriteSet => ({
+  changes,
+  rows,
+  events,
+  answers,
+});
