@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
 import pg from 'pg';
@@ -126,6 +127,20 @@ describe.each([
     expect(found[1]).toMatchObject({ slug: 'invoice_not_open' });
     expect([found[0], found[2]].map(each => (each as { number: number }).number).sort()).toEqual([6, 7]);
     expect(await sizes(ids.slice(0, 1))).toEqual([7]);
+  });
+
+  it('nothing runs again after the commit, whatever fails then', async () => {
+    const ids = await several(3);
+    const found = await outcomes(
+      ids.map((id, at) =>
+        joined(async tx => {
+          if (at === 1) tx.onCommit(() => assert.fail('cannot be woken'));
+          return grown(tx, id);
+        }),
+      ),
+    );
+    for (const each of found) expect(each).toMatchObject({ message: 'cannot be woken' });
+    expect(await sizes(ids)).toEqual([6, 6, 6]);
   });
 
   it('64 commands about the same row run one after the other', async () => {

@@ -1,3 +1,4 @@
+import { Outcome } from '@recur/kernel';
 import type pg from 'pg';
 import type { Caller } from '../../runtime/caller.js';
 import { crashPoint } from '../../runtime/crash.js';
@@ -15,7 +16,7 @@ import { Session, type Source, sourceOf, tracedStatement } from '../session.js';
 import { commitText } from '../sql/statements.js';
 import { type AnswerRow, commitValues, type WriteSet } from '../sql/write-set.js';
 import { Tx } from '../tx.js';
-import { committing, copyKey } from './attempts.js';
+import { committing, copyKey, isCommitLost } from './attempts.js';
 
 const registerTenantText = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
 
@@ -39,6 +40,15 @@ export interface GroupOutcome {
   results: readonly PromiseSettledResult<object>[];
   /** Resolves when they may be answered; see Keepers. */
   seen: Promise<void> | undefined;
+}
+
+/** A group failed, and none of it was committed. */
+export class Undone extends Outcome {
+  override readonly name = 'Undone';
+
+  constructor(cause: unknown) {
+    super('the commands of a group go one by one', { cause });
+  }
 }
 
 /** Single attempts of commands, and of what is no command. */
@@ -88,13 +98,18 @@ export class CommandRuns {
 
   /**
    * An attempt of several commands of one merchant side by side, in one transaction. Throws where one of them leaves more
-   * than its refusal, where two of them lock the same row of which one changes it, and where the transaction fails: then
-   * nothing is committed.
+   * than its refusal, where two of them lock the same row of which one changes it, and where the transaction fails:
+   * Undone where nothing is committed for certain.
    */
   async group(members: readonly Member[]): Promise<GroupOutcome> {
     const [{ caller }] = members as readonly [Member];
     const session = this.session(caller);
     let sighting: Sighting | undefined;
+    let ended = false;
+    // before what the commands do then, which may fail
+    session.onCommit(() => {
+      ended = true;
+    });
     try {
       const now = await merchantTime(session, this.parts);
       const recorders = await Promise.all(
@@ -126,7 +141,7 @@ export class CommandRuns {
     } catch (error) {
       sighting?.forget();
       await session.rollback();
-      throw error;
+      throw ended || isCommitLost(error) ? error : new Undone(error);
     }
   }
 

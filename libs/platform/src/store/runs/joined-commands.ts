@@ -1,6 +1,6 @@
 import { oncePerTurn } from '../../runtime/turns.js';
-import { failureFor, isCommitLost } from './attempts.js';
-import type { CommandRuns, GroupOutcome, Member } from './command-runs.js';
+import { failureFor } from './attempts.js';
+import { type CommandRuns, type GroupOutcome, type Member, Undone } from './command-runs.js';
 
 /** `together`: commands in one transaction. `atOnce`: transactions of one merchant and kind. */
 const limits = { together: 50, atOnce: 2 } as const;
@@ -57,9 +57,9 @@ export class JoinedCommands {
     try {
       void answer(group, await this.runs.group(group.map(({ member }) => member)));
     } catch (error) {
-      // the outcome is unknown: running again here could commit twice
-      if (isCommitLost(error)) for (const { member, reject } of group) reject(failureFor(error, member.caller));
-      else await Promise.all(group.map(each => this.alone(each)));
+      if (error instanceof Undone) await Promise.all(group.map(each => this.alone(each)));
+      // committed, or nobody knows: running again here could commit twice
+      else for (const { member, reject } of group) reject(failureFor(error, member.caller));
     }
   }
 
