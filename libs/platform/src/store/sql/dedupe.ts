@@ -16,8 +16,10 @@ const receive = `insert into inbox (consumer, event_id, received_at)
 const receiveUnseen = `${receive} on conflict do nothing`;
 const receivedNow = `select event_id from inbox
   where consumer = $1 and event_id = any($2) and xmin = pg_current_xact_id()::xid`;
-const gates = `select aggregate, aggregate_id, version from gate
-  where consumer = $1 and merchant_id = $2 and aggregate_id = any($3)`;
+export const reachedText = `select g.aggregate, g.aggregate_id, g.version
+  from unnest($3::text[], $4::text[]) r(aggregate, aggregate_id) cross join lateral (
+    select * from gate where consumer = $1 and merchant_id = $2 and aggregate = r.aggregate
+      and aggregate_id = r.aggregate_id offset 0) g`;
 const forget = 'delete from inbox where consumer = $1 and event_id = any($2)';
 
 /** The version of an aggregate up to which a consumer has applied events. */
@@ -73,10 +75,16 @@ export async function ingest(
   const ids = new Set(events.map(({ id }) => id));
   // the first event of an aggregate has no gate yet; if there is one, inserting it fails, and the event is not unseen
   const following = order === 'alone' ? [] : events.filter(({ version }) => !unseen || version > 1);
-  const objects = [...new Set(following.map(({ aggregateId }) => aggregateId))];
+  const gated = [...new Map(following.map(event => [gateKey(event), event])).values()];
+  const reachedValues = [
+    consumer,
+    session.merchantId,
+    gated.map(({ aggregate }) => aggregate),
+    gated.map(({ aggregateId }) => aggregateId),
+  ];
   const [, reached] = await Promise.all([
     session.query(unseen ? receive : receiveUnseen, [consumer, [...ids], now]),
-    objects.length === 0 ? [] : session.query(gates, [consumer, session.merchantId, objects]),
+    gated.length === 0 ? [] : session.query(reachedText, reachedValues),
   ]);
   const left = unseen ? ids : new Set(await newOf(session, consumer, ids));
   const versions = new Map(reached.map(row => [`${row.aggregate} ${row.aggregate_id}`, Number(row.version)]));
@@ -87,7 +95,7 @@ export async function ingest(
   for (const event of events) {
     if (!left.delete(event.id)) continue;
     const { aggregate, aggregateId } = event;
-    const key = `${aggregate} ${aggregateId}`;
+    const key = gateKey(event);
     const version = versions.get(key) ?? 0;
     if (order !== 'alone' && event.version <= version) continue;
     if (order === 'every' && event.version > version + 1) {
@@ -111,6 +119,8 @@ export async function ingest(
     raise: raise.map(({ text, of }) => prepared(text, gateValues(consumer, session.merchantId, of, arrays))),
   };
 }
+
+const gateKey = ({ aggregate, aggregateId }: Pick<Gate, 'aggregate' | 'aggregateId'>) => `${aggregate} ${aggregateId}`;
 
 /** An event inserted as new had been taken before, or is being taken elsewhere. */
 export const isSeen = (error: unknown) => ['inbox_pkey', 'gate_pkey'].includes(violatedIndex(error) ?? '');
