@@ -34,7 +34,8 @@ const schedule = (merchantId: number) => `insert into due_work (merchant_id, kin
   where ${own(merchantId)}`;
 
 /** A merchant of `count` subscriptions at the last days of their period. */
-async function openMerchant({ stack, tell }: Bench, count: number): Promise<number> {
+async function openMerchant(bench: Bench, count: number): Promise<number> {
+  const { stack, tell } = bench;
   const { apiKey, merchantId } = await stack.merchant(`Renewals ${count}`);
   const api = createClient({ baseUrl: stack.facts().baseUrl, credential: apiKey });
   const gatewayId = await wireTransfer(api);
@@ -67,10 +68,26 @@ async function openMerchant({ stack, tell }: Bench, count: number): Promise<numb
     await client.query(copies('subscriptions', ofSubscription, where, 1, count - 1));
     await client.query(copies('subscription_periods', ofPeriod, where, 1, count - 1));
     await settled(client);
+    for (const service of ['identity', 'notification']) await markSeen(bench, service, Number(merchantId), count);
   } finally {
     await client.end();
   }
   return Number(merchantId);
+}
+
+/** Has the consumers of a service know the filled subscriptions, as they would: else they ask for all earlier events. */
+async function markSeen({ stack }: Bench, service: string, merchantId: number, count: number): Promise<void> {
+  const client = await connect(stack.facts().services.postgres.url, service);
+  const where = `${own(merchantId)} and aggregate = 'subscription'`;
+  try {
+    await client.query(
+      `insert into gate select consumer, merchant_id, aggregate, ${id}, version from gate, generate_series(1, ${count - 1}) n
+        where ${where}`,
+    );
+    await settled(client);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Invoices that the cycle makes per second of a window, all subscriptions of a merchant being due at one instant. */
