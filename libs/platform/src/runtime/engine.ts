@@ -16,8 +16,11 @@ export function tuneEngine(): void {
   setFlagsFromString('--heap-growing-percent=200');
 }
 
-/** `share`: of a core, below which a process is idle for the time of `lookMs`. */
-const idle = { lookMs: 5_000, share: 0.05 } as const;
+/**
+ * `share`: of a core, below which a process is idle for the time of `lookMs`. `looks`: from one collection to the next at
+ * least, for what hovers around that share.
+ */
+const idle = { lookMs: 5_000, share: 0.05, looks: 12 } as const;
 
 /**
  * Gives memory back once a process has become idle, after its start and after each time of work: V8 keeps the young
@@ -25,12 +28,18 @@ const idle = { lookMs: 5_000, share: 0.05 } as const;
  */
 export function collectWhenIdle(): void {
   let hasWorked = true;
+  let looks: number = idle.looks;
   let before = process.cpuUsage();
   const look = async () => {
     const { user, system } = process.cpuUsage(before);
-    const worked = (user + system) / 1000 >= idle.share * idle.lookMs;
-    if (hasWorked && !worked) await collectGarbage();
-    hasWorked = worked;
+    const works = (user + system) / 1000 >= idle.share * idle.lookMs;
+    hasWorked ||= works;
+    looks++;
+    if (hasWorked && !works && looks > idle.looks) {
+      await collectGarbage();
+      hasWorked = false;
+      looks = 0;
+    }
     before = process.cpuUsage();
   };
   setInterval(() => void look(), idle.lookMs).unref();
