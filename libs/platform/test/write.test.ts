@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
 import { CommittedRejection } from '../src/index.js';
-import { type MovableClock, type TestService, testService } from '../src/testing/index.js';
+import { blockedBy, type MovableClock, ownProcess, type TestService, testService } from '../src/testing/index.js';
 
 import {
   ensureThing,
@@ -139,15 +139,9 @@ describe('a command', () => {
     const other = await t.owner();
     await other.query('begin');
     await other.query(`insert into idempotency values (15, 'held', '', '', 'plain', '', 0)`);
-    const { rows: blocking } = await other.query('select pg_backend_pid() as pid');
+    const { rows: processes } = await other.query(ownProcess);
     const held = t.done(newThing, { name: name(), size: 1 }, { idempotencyKey: 'held' });
-    // what waits for the row above, and not what waits a moment for something else
-    const waiting = () =>
-      t.rows(
-        `select pid, query_start from pg_stat_activity
-          where datname = current_database() and $1 = any(pg_blocking_pids(pid))`,
-        [blocking[0].pid],
-      );
+    const waiting = () => blockedBy(t, processes[0].pid);
     let before = await waiting();
     while (before.length === 0) before = await waiting();
     try {

@@ -14,6 +14,7 @@ import {
   subscriptionStatus,
   type User,
 } from '@recur/contracts';
+import { blockedBy, ownProcess } from '@recur/platform/testing';
 import { Sandbox } from '../../src/gateways/adapters/sandbox.js';
 import { announceMethod } from '../../src/gateways/chargeable.js';
 import { visitor } from '../world/shop.js';
@@ -296,15 +297,13 @@ it('a card that is saved between the look of a claim and its commit is tried too
   const { invoiceId } = await w.create({ userId, gatewayId });
   const template = await method(w.newUser(), 'succeeds');
   await w.t.rows(`delete from due_work where kind = 'payment.method_added'`);
-  const waiting = async () => {
-    const text = `select count(*)::integer as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-    return Number((await w.t.rows(text))[0]?.n);
-  };
   const holder = await w.t.owner();
+  const { rows: processes } = await holder.query(ownProcess);
   // a claim reads the methods first, and then who the user is at the gateway
   await holder.query('begin; lock table gateway_users in access exclusive mode');
   const claiming = drain();
-  while ((await waiting()) < 1) await new Promise(setImmediate);
+  let [claim] = await blockedBy(w.t, processes[0].pid);
+  while (!claim) [claim] = await blockedBy(w.t, processes[0].pid);
   const methodId = `${template}2`;
   await w.t.rows(
     `insert into payment_methods (merchant_id, method_id, gateway_id, user_id, type, is_default, data, gateway_method_id, create_time)
@@ -320,7 +319,7 @@ it('a card that is saved between the look of a claim and its commit is tried too
   const trying = drain();
   const isTold = async () =>
     (await w.t.rows(`select 1 from due_work where kind = 'payment.method_added'`)).length === 0;
-  while ((await waiting()) < 2 && !(await isTold())) await new Promise(setImmediate);
+  while ((await blockedBy(w.t, claim.pid)).length === 0 && !(await isTold()));
   await holder.query('rollback');
   await holder.end();
   await Promise.all([claiming, trying]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { activatePlan, deleteMetric, editPlan, newMetric, newPlan, newPlanLimit, type Plan } from '@recur/contracts';
-import { type TestService, testService } from '@recur/platform/testing';
+import { blockedBy, ownProcess, type TestService, testService } from '@recur/platform/testing';
 import { metrics } from '../../src/metrics/tables.js';
 import { catalog } from '../../src/service.js';
 
@@ -65,24 +65,20 @@ describe('a metric that is deleted while a plan with it becomes active', () => {
   it.each(Object.entries(ways))('%s waits for a deletion that has begun, and finds it', async (_, prepare) => {
     const { id } = await metricOf();
     const use = await prepare(id);
-    let outcome = { ok: true };
+    let outcome: { ok: boolean } | undefined;
     let using: Promise<unknown> = Promise.resolve();
     await t.db.write(t.callerOf(), async tx => {
       const metric = await tx.lock(metrics, { id }, 'metric_not_found');
+      const [process] = await tx.run(ownProcess, []);
       using = use().then(result => {
         outcome = result;
       });
-      await Promise.race([using, someoneWaits()]);
+      while (!outcome && (await blockedBy(t, process?.pid)).length === 0);
       tx.save(metrics, { ...metric, deletedTime: tx.now });
       tx.log(`Metric(${id})`, 'Delete');
       return {};
     });
     await using;
-    expect(outcome.ok).toBe(false);
+    expect(outcome).toMatchObject({ ok: false });
   });
-
-  async function someoneWaits(): Promise<void> {
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    while ((await t.rows(waiting)).length === 0) await new Promise(resolve => setImmediate(resolve));
-  }
 });

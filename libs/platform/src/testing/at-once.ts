@@ -1,4 +1,5 @@
 import type { Row } from '../store/pool.js';
+import type { Database } from './empty-table.js';
 
 /** The result of a command, as a test service gives it. */
 interface Ended {
@@ -48,6 +49,18 @@ function done(result: Ended): Ended {
   return result;
 }
 
+/** Answers the process of the database in which a transaction runs, as `pid`. */
+export const ownProcess = 'select pg_backend_pid() as pid';
+
+const waitingFor = `select pid, query_start from pg_stat_activity
+  where datname = current_database() and $1 = any(pg_blocking_pids(pid))`;
+
+/**
+ * The processes that wait for a lock which this one holds, with the times at which their statements began: what waits a
+ * moment for something else is not among them.
+ */
+export const blockedBy = ({ rows }: Database, pid: unknown): Promise<Row[]> => rows(waitingFor, [pid]);
+
 interface Looked {
   tables: readonly string[];
   /** Fields that differ from merchant to merchant, such as ids: left out, but for the length of a list. */
@@ -58,7 +71,7 @@ interface Looked {
 
 /** A merchant's rows in some tables, and its events. */
 export async function merchantState(
-  { rows }: { rows(text: string, values: unknown[]): Promise<Row[]> },
+  { rows }: Database,
   merchantId: number,
   { tables, unlike, shared = [] }: Looked,
 ): Promise<object> {

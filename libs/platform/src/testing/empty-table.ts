@@ -1,6 +1,6 @@
 import type { Row } from '../store/pool.js';
 
-interface Database {
+export interface Database {
   rows(text: string, values?: unknown[]): Promise<Row[]>;
 }
 

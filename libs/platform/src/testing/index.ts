@@ -292,7 +292,7 @@ export { operationsOf } from '../service/handle.js';
 export type { ServiceDefinition } from '../service/service.js';
 export { snapshotController } from '../service/snapshot-controller.js';
 export { migrate, type Schema } from '../store/schema/migrate.js';
-export { merchantState, type Race, unserializable } from './at-once.js';
+export { blockedBy, merchantState, ownProcess, type Race, unserializable } from './at-once.js';
 export { schemaDifference } from './drift.js';
 export { emptyTable } from './empty-table.js';
 export { freePort, TestNats } from './nats.js';

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { deleteEndpoint, listEndpointLogs, listEndpoints, updateEndpoint } from '@recur/contracts';
+import { blockedBy, ownProcess } from '@recur/platform/testing';
 import { endpoints } from '../../../src/endpoints/tables.js';
 import { makeStand } from '../../stand.js';
 
@@ -162,9 +163,9 @@ describe('an endpoint that is disabled', () => {
     let delivering: Promise<void> | undefined;
     await t.db.apply(t.callerOf(merchant), async tx => {
       await tx.lock(endpoints, { endpointId }, 'endpoint_not_found');
+      const [process] = await tx.run(ownProcess, []);
       delivering = deliver(endpointId);
-      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      for (let looked = 0; looked < 1_000 && (await t.rows(waiting)).length === 0; looked++);
+      while ((await blockedBy(t, process?.pid)).length === 0);
       await tx.run(`update due set lease_token = 'another', lease_until_ms = $2 where endpoint_id = $1`, [
         endpointId,
         clock.wall() + 1,
