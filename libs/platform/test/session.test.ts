@@ -24,6 +24,22 @@ it('queries of one turn reach the database in one piece', async () => {
   await pool.end();
 });
 
+it('a part of a command that goes on after its end begins no transaction', async () => {
+  const pool = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);
+  for (const end of ['rollback', 'commit'] as const) {
+    const session = new Session(pool, 15);
+    const before = session.query('select 1 as one', []);
+    await (end === 'commit' ? session.commit([]) : session.rollback());
+    expect(await before).toEqual([{ one: 1 }]);
+    await expect(session.query('select 1 as one', [])).rejects.toThrow('The transaction is over');
+    expect([pool.idleCount, pool.totalCount]).toEqual([1, 1]);
+  }
+  const refused = new Session(pool, 15);
+  await refused.rollback();
+  await expect(refused.open()).rejects.toThrow('The transaction is over');
+  await pool.end();
+});
+
 it('a plan that was made while a table was small is not kept as it grows, however much else was asked before', async () => {
   const now = jest.spyOn(performance, 'now');
   for (let time = 0; time < 1_000; time++) prepared('select 1', []);

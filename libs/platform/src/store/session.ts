@@ -32,6 +32,7 @@ export interface Source {
 export class Session implements Source {
   joint: Joint | undefined;
   private held: Promise<pg.PoolClient> | undefined;
+  private isOver = false;
   private readonly afterwards: (() => void)[] = [];
 
   constructor(
@@ -64,6 +65,7 @@ export class Session implements Source {
   /** Runs the last statements and commits, in one round trip. */
   async commit(last: readonly pg.QueryConfig[]): Promise<void> {
     const client = await this.client();
+    this.isOver = true;
     this.held = undefined;
     const statements = () => Promise.allSettled([...last, 'commit'].map(query => runQuery(client, query)));
     const texts = isTracing() ? [...last.map(({ text }) => text), 'commit'].join(';\n') : '';
@@ -78,7 +80,9 @@ export class Session implements Source {
     this.afterwards.push(then);
   }
 
+  /** Statements that were asked for before are still made, later ones are refused. */
   async rollback(): Promise<void> {
+    this.isOver = true;
     const client = await this.held?.catch(() => undefined);
     this.held = undefined;
     await client?.query('rollback').then(
@@ -93,6 +97,8 @@ export class Session implements Source {
   }
 
   private client(): Promise<pg.PoolClient> {
+    // a part of a command goes on when another part of it was refused: it would begin a transaction that nobody ends
+    if (this.isOver) return Promise.reject(new Error('The transaction is over'));
     this.held ??= connectionOf(this.pool).then(client => {
       begin(client, this.merchantId, this.mode);
       return client;
