@@ -33,7 +33,7 @@ const startedAt = Date.now();
 const installWithinMs = 20 * 60_000;
 const [name = '', ...args] = process.argv.slice(2);
 /** Progress; what these print on stdout may be read by a program. */
-const progress = ['merchant', 'log', 'import'].includes(name) ? 2 : 1;
+const progress = ['merchant', 'log', 'import', 'simulate'].includes(name) ? 2 : 1;
 const tell = progress === 2 ? console.error : console.log;
 
 function stop(exitCode, sentence) {

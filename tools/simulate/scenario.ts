@@ -38,6 +38,8 @@ export type Step = z.output<typeof step>;
 
 const scenario = z.strictObject({
   title: z.string().min(1),
+  /** The day on which it begins; as on the machine's clock unless it is given. */
+  start: z.iso.date().optional(),
   metrics: z.record(name, body).default({}),
   plans: z.record(name, body),
   users: z.record(name, z.strictObject({ card: name.default('succeeds'), profile: body.default({}) })),

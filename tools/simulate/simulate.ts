@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Client, createClient, orThrow } from '@recur/client';
 import { emittedEventNames } from '@recur/contracts';
@@ -28,12 +28,20 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The file that is named, else the scenario of that name in the repository. */
-function fileOf([named = '', ...others]: readonly string[]): string {
-  const own = path.join(checkoutRoot(), 'tools/simulate/scenarios', `${named}.yaml`);
-  const file = [named, own].find(each => named !== '' && existsSync(each));
-  if (file !== undefined && others.length === 0) return file;
-  throw new Failure('npm run simulate takes a scenario: npm run simulate -- scenario.yaml', 64);
+/** The file that is named, else the scenario of that name in the repository. Throws Failure (64) for neither. */
+export function fileOf([named = '', ...others]: readonly string[]): string {
+  const folder = path.join(checkoutRoot(), 'tools/simulate/scenarios');
+  const own = readdirSync(folder).filter(file => file.endsWith('.yaml'));
+  const names = own.map(file => file.slice(0, -'.yaml'.length)).join(', ');
+  if (named === '' || others.length > 0) {
+    throw new Failure(`npm run simulate takes a scenario: ${names}, or a YAML file of your own.`, 64);
+  }
+  if (existsSync(named)) return named;
+  if (own.includes(`${named}.yaml`)) return path.join(folder, `${named}.yaml`);
+  throw new Failure(
+    `there is no scenario ${named}, and no file of that name: take ${names}, or a YAML file of your own.`,
+    64,
+  );
 }
 
 /** Runs a scenario as a new merchant of a stack, and returns everything that happened, steps included. */
@@ -54,8 +62,9 @@ export async function simulated(
 
 /** Lives through a scenario as a merchant to its end, and returns its steps. */
 export async function lived(api: Client, scenario: Scenario, tell: Say): Promise<Entry[]> {
-  const world = await openWorld(api, scenario);
+  if (scenario.start) await advanceTo(api, Date.parse(scenario.start) / 1000);
   const start = await timeOf(api);
+  const world = await openWorld(api, scenario);
   const steps: Entry[] = [];
   for (const step of scenario.steps) {
     await advanceTo(api, start + step.at);

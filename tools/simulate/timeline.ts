@@ -8,6 +8,8 @@ export interface Entry {
   /** Order of entries of one second: steps, then what follows from them. */
   rank: number;
   line: string;
+  /** The id of what it tells, by which entries of one minute and rank are ordered. */
+  id?: string;
 }
 
 const states = ['new', 'draft', 'open', 'paid', 'failed', 'cancelled', 'reversed'];
@@ -24,7 +26,7 @@ export async function invoiceEntries(api: Client): Promise<Entry[]> {
       `now ${states[invoice.status] ?? invoice.status}`,
     ].join(' ');
     const below = lines.map(line => `${' '.repeat(24)}${money(line.amountExcludingTax, currency)}  ${named(line)}`);
-    return { at: invoice.createTime, rank: 2, line: [head, ...below].join('\n') };
+    return { at: invoice.createTime, rank: 2, id: invoice.invoiceId, line: [head, ...below].join('\n') };
   });
 }
 
@@ -32,17 +34,19 @@ export async function invoiceEntries(api: Client): Promise<Entry[]> {
 const named = ({ name, description, metricCharge, periodStart, periodEnd }: InvoiceLine): string =>
   metricCharge ? `${description}, ${minute(periodStart)} – ${minute(periodEnd)}` : name;
 
-/** Events, as their webhooks told them. */
-export const eventEntries = (deliveries: readonly Delivery[]): Entry[] =>
-  deliveries.map(({ body }) => {
+/** Events, as their webhooks told them, each once. */
+export function eventEntries(deliveries: readonly Delivery[]): Entry[] {
+  const events = new Map(deliveries.map(({ headers, body }) => [headers['webhook-id'] ?? '', body]));
+  return [...events].map(([webhookId, body]) => {
     const { type, timestamp, data } = JSON.parse(body) as {
       type: string;
       timestamp: string;
       data: Record<string, unknown>;
     };
     const id = data.invoiceId || data.subscriptionId || data.paymentId || data.refundId || '';
-    return { at: Date.parse(timestamp) / 1000, rank: 3, line: `event ${type} ${String(id)}` };
+    return { at: Date.parse(timestamp) / 1000, rank: 3, id: webhookId, line: `event ${type} ${String(id)}`.trimEnd() };
   });
+}
 
 /** E-mails to users. */
 export async function mailEntries(api: Client): Promise<Entry[]> {
@@ -54,12 +58,30 @@ export async function mailEntries(api: Client): Promise<Entry[]> {
   }));
 }
 
-/** The timeline as text, a line per entry, in order of time. */
+/** The timeline as text, a line per entry, in order of time to the minute. Ids are short: the second invoice is in_2. */
 export function printed(entries: readonly Entry[]): string {
-  return entries
-    .toSorted((a, b) => a.at - b.at || a.rank - b.rank)
-    .map(({ at, line }) => `${minute(at)}  ${line}`)
-    .join('\n');
+  const lines = entries
+    .map(({ at, rank, id = '', line }) => ({ rank, id, at: minute(at), line: `${minute(at)}  ${line}` }))
+    .toSorted((a, b) => a.at.localeCompare(b.at) || a.rank - b.rank || (a.id < b.id ? -1 : Number(a.id > b.id)))
+    .map(({ line }) => line);
+  const text = lines.join('\n');
+  const names = shortNames(new Set(text.match(ids)));
+  return text.replaceAll(ids, id => names.get(id) ?? id);
+}
+
+const ids = /\b[a-z]+_[0-9a-z]{20,}\b/g;
+
+/** Ids are numbered in the order in which they were made, by their prefixes. */
+function shortNames(all: ReadonlySet<string>): Map<string, string> {
+  const counts = new Map<string, number>();
+  return new Map(
+    [...all].toSorted().map(id => {
+      const [prefix = ''] = id.split('_');
+      const count = (counts.get(prefix) ?? 0) + 1;
+      counts.set(prefix, count);
+      return [id, `${prefix}_${count}`];
+    }),
+  );
 }
 
 /** A UTC time for people, to the minute. */

@@ -2,17 +2,25 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { actionOf, scenarioOf } from '../simulate/scenario.js';
+import { fileOf } from '../simulate/simulate.js';
 import { printed } from '../simulate/timeline.js';
 
 const folder = path.join(import.meta.dirname, '../simulate/scenarios');
 
 describe('scenarios of npm run simulate', () => {
-  const files = readdirSync(folder);
+  const files = readdirSync(folder).filter(file => file.endsWith('.yaml'));
 
   it('are four, and each can be used', () => {
     expect(files).toHaveLength(4);
     for (const file of files)
       expect(scenarioOf(readFileSync(path.join(folder, file), 'utf8')).steps.length).toBeGreaterThan(3);
+  });
+
+  it('are found by name; a wrong one is answered with those that there are', () => {
+    expect(fileOf(['usage'])).toBe(path.join(folder, 'usage.yaml'));
+    const known = /credits, dunning, upgrade, usage, or a YAML file of your own/;
+    for (const args of [['upgarde'], [], ['usage', 'upgrade']]) expect(() => fileOf(args)).toThrow(known);
+    expect(() => fileOf(['upgarde'])).toThrow(/there is no scenario upgarde/);
   });
 
   it('are refused with everything that is wrong', () => {
@@ -52,11 +60,17 @@ steps:
   });
 });
 
-it('a timeline is in order of time, a step before what follows from it', () => {
+it('a timeline is in order of time to the minute, a step before what follows from it, and ids are short', () => {
   const entries = [
-    { at: 60, rank: 2, line: 'invoice' },
+    { at: 60, rank: 2, line: `invoice in_${'b'.repeat(26)}` },
+    { at: 61, rank: 3, id: 'ev_2', line: `event in_${'b'.repeat(26)}` },
+    { at: 62, rank: 3, id: 'ev_1', line: `event in_${'a'.repeat(26)}` },
     { at: 0, rank: 3, line: 'event' },
     { at: 60, rank: 1, line: 'step' },
   ];
-  expect(printed(entries)).toBe('1970-01-01 00:00  event\n1970-01-01 00:01  step\n1970-01-01 00:01  invoice');
+  expect(printed(entries)).toBe(
+    ['00:00  event', '00:01  step', '00:01  invoice in_2', '00:01  event in_1', '00:01  event in_2']
+      .map(line => `1970-01-01 ${line}`)
+      .join('\n'),
+  );
 });
