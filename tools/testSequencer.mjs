@@ -8,7 +8,8 @@ import Sequencer from '@jest/test-sequencer';
  */
 const first = [
   'tools/journeys/test/contract.test.ts',
-  'tools/journeys/test/histories.test.ts',
+  'tools/journeys/test/lives.test.ts',
+  'apps/billing/test/subscriptions/change/pair-races.test.ts',
   'libs/platform/test/loss.test.ts',
   'libs/platform/test/events.test.ts',
   'libs/platform/test/silence.test.ts',

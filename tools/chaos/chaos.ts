@@ -29,7 +29,7 @@ const longTests = [
   'apps/billing/test/subscriptions/renewal/year',
   'apps/billing/test/subscriptions/usage/streams',
   'tools/chaos/test/year-kills',
-  'tools/journeys/test/histories',
+  'tools/journeys/test/lives',
   'apps/billing/test/invoices/model',
   'apps/billing/test/invoices/races',
   'apps/billing/test/collection/callback-races',

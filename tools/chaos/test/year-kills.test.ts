@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type Client, createClient, orThrow } from '@recur/client';
 import type { Interval } from '@recur/kernel';
 import { sized } from '@recur/platform/testing/size';
-import { mixed, nthBoundary } from '../../../apps/billing/test/subscriptions/random/calendar.js';
 import { sandboxGateway } from '../../journeys/card.js';
+import { mixed, nthBoundary } from '../../journeys/model/calendar.js';
 import { type Stand, startStand } from '../../journeys/test/stand.js';
 import { random } from '../faults.js';
 

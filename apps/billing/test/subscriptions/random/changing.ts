@@ -1,3 +1,4 @@
+import type { Code, Wish } from '../../../../../tools/journeys/model/terms.js';
 import type { CreditableLine, InvoiceDiscount } from '../../../src/invoices/domain/items.js';
 import { discountOfParts, type ItemChange } from '../../../src/pricing/discount.js';
 import { changeTerms, type Update, updateTo, withChange } from '../../../src/subscriptions/domain/apply-change.js';
@@ -9,7 +10,7 @@ import {
 import { type ChangeDecision, decideChange, type RequestedEffect } from '../../../src/subscriptions/domain/changes.js';
 import { isLivePeriod, type PeriodRow } from '../../../src/subscriptions/domain/periods.js';
 import type { Subscription } from '../../../src/subscriptions/domain/subscription.js';
-import type { Code, History, Wish } from './history.js';
+import type { History } from './history.js';
 import { choiceOf } from './terms.js';
 
 /** A change as the rules of the service quote it. */

@@ -2,9 +2,9 @@ import { expect, it } from '@jest/globals';
 import { intervalUnits } from '@recur/contracts';
 import type { Interval } from '@recur/kernel';
 import fc from 'fast-check';
+import { nthBoundary } from '../../../../../tools/journeys/model/calendar.js';
 import { gapIn } from '../../../src/subscriptions/domain/periods.js';
 import { advanced, nextPeriod, type Subscription } from '../../../src/subscriptions/domain/subscription.js';
-import { nthBoundary } from './calendar.js';
 
 const anchors = 10_000;
 const years = 100;

@@ -1,5 +1,6 @@
 import { emptyOf, Plan, planType } from '@recur/contracts';
 import type { Interval } from '@recur/kernel';
+import type { Wish } from '../../../../../tools/journeys/model/terms.js';
 import {
   type Choice,
   itemsAmount,
@@ -11,7 +12,7 @@ import type { Period } from '../../../src/subscriptions/domain/periods.js';
 import { subscriptionStart } from '../../../src/subscriptions/domain/start.js';
 import type { Subscription } from '../../../src/subscriptions/domain/subscription.js';
 import type { TaxContext } from '../../../src/tax/decide.js';
-import type { History, Wish } from './history.js';
+import type { History } from './history.js';
 import { chargesOf } from './meter.js';
 
 // Plans and codes that a history names, as the service knows them.

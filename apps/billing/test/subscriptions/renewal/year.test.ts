@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createSubscription } from '@recur/contracts';
 import type { Interval } from '@recur/kernel';
 import { sized } from '@recur/platform/testing/size';
+import { mixed, nthBoundary } from '../../../../../tools/journeys/model/calendar.js';
 import { type Subscribers, subscribers } from '../../world/clock.js';
-import { mixed, nthBoundary } from '../random/calendar.js';
 
 /*
  * A year of subscriptions by the machine's clock: in several zones, with cards that are declined for a while or for good,

@@ -1,17 +1,30 @@
-import type { Code, History, Wish } from '../history.js';
-import { type NaiveLine, netOf, priced, rateAt, rounded } from './naive.js';
-import { USAGE } from './naive-usage.js';
+import { type ModelLine, netOf, priced, rateAt, rounded, USAGE } from './money.js';
+import type { Code, Terms, Wish } from './terms.js';
 
 /** A document as the oracle expects it. */
 export interface Expected {
   at: number;
-  lines: NaiveLine[];
-  isVoid: boolean;
+  lines: ModelLine[];
+  state: 'open' | 'paid' | 'cancelled' | 'failed';
   total: bigint;
+  /** Main credit that pays for a part of it. */
+  spent: bigint;
   /** Promo credits that it takes. */
   promoCost: bigint;
   /** The invoice of a period. */
   isCycle: boolean;
+}
+
+/** The charges of an open invoice; Infinity where none is planned. */
+export interface Charge {
+  at: number;
+  /** 0 before the first charge. */
+  deadline: number;
+  /** The time at which a charge that was sent turns out to have gone through. */
+  paysAt: number;
+  hasFailed: boolean;
+  /** True while the user is asked to confirm it. */
+  isAsked: boolean;
 }
 
 export interface Row {
@@ -20,7 +33,8 @@ export interface Row {
   end: number;
   open: boolean;
   doc: Expected | undefined;
-  /** Its invoice waits for the usage before it, until then. */
+  charge?: Charge | undefined;
+  /** The time until which its invoice waits for the usage before it. */
   waits?: number;
   /** Subject of the bill. */
   wish: Wish;
@@ -28,7 +42,7 @@ export interface Row {
 
 /** A line that sells time, of a paid document. */
 interface Sold {
-  line: NaiveLine;
+  line: ModelLine;
   start: number;
   end: number;
   credited: bigint;
@@ -52,27 +66,30 @@ interface Change {
   /** Seconds of the full period that a row is priced by. */
   fullOf: (row: Row) => number;
   /** Usage that is billed with it. */
-  usage: readonly NaiveLine[];
+  usage: readonly ModelLine[];
 }
 
 /** The documents that the oracle expects, and what they leave: lines in force, promo credit, uses of the code. */
 export class Sales {
   readonly expected: Expected[] = [];
   private sold: Sold[] = [];
-  private promo: bigint;
+  /** Promo credits. */
+  promo: bigint;
+  /** Main credit, in minor units. */
+  main = 0n;
   /** The code waits for its first reduction. */
   private waits: boolean;
 
-  constructor(private readonly h: History) {
-    this.promo = h.promo?.balance ?? 0n;
-    this.waits = h.code !== undefined;
+  constructor(private readonly terms: Terms) {
+    this.promo = terms.promo?.balance ?? 0n;
+    this.waits = terms.code !== undefined;
   }
 
   /** Price of a wish for a full period. */
   items({ plan, quantity, addons }: Wish): Item[] {
     const all = [
-      { item: 0, plan, price: BigInt(this.h.plans[plan] ?? 0) * BigInt(quantity) },
-      ...addons.map((many, i) => ({ item: i + 1, plan: 0, price: BigInt(this.h.addons[i] ?? 0) * BigInt(many) })),
+      { item: 0, plan, price: BigInt(this.terms.plans[plan] ?? 0) * BigInt(quantity) },
+      ...addons.map((many, i) => ({ item: i + 1, plan: 0, price: BigInt(this.terms.addons[i] ?? 0) * BigInt(many) })),
     ];
     return all.filter(({ item }) => item === 0 || (addons[item - 1] ?? 0) > 0);
   }
@@ -82,9 +99,9 @@ export class Sales {
     items: readonly Item[],
     at: number,
     { start, end }: { start: number; end: number },
-    { full, usage = [] }: { full: number; usage?: readonly NaiveLine[] },
+    { full, usage = [] }: { full: number; usage?: readonly ModelLine[] },
   ): Expected {
-    const rate = rateAt(this.h, at);
+    const rate = rateAt(this.terms, at);
     const whole = full === end - start;
     const lines = items.map(({ item, price }) => {
       const part = whole ? price : smaller(rounded(price, BigInt(end - start), BigInt(full)), price);
@@ -98,16 +115,16 @@ export class Sales {
     const inRows = this.sold.filter(
       sold => sold.end > at && rows.some(({ start, end }) => sold.start >= start && sold.end <= end),
     );
-    const rate = rateAt(this.h, at);
-    const charge = ({ item, price }: Item, start: number, end: number, full: number): NaiveLine => {
+    const rate = rateAt(this.terms, at);
+    const charge = ({ item, price }: Item, start: number, end: number, full: number): ModelLine => {
       const gross = smaller(rounded(price, BigInt(end - start), BigInt(full)), price);
       return { item, start, end, gross, full: price, rate, discount: 0n, promo: 0n, tax: 0n };
     };
-    const lines: NaiveLine[] = [];
+    const lines: ModelLine[] = [];
     const ended: Sold[] = [];
     const newBase = to.reduce((total, { price }) => total + price, 0n);
     let off = 0n;
-    const fixed = this.h.code?.terms.kind === 'fixed' ? this.h.code.terms.amount : 0n;
+    const fixed = this.terms.code?.terms.kind === 'fixed' ? this.terms.code.terms.amount : 0n;
     if (anew) {
       const all = inRows.toSorted((a, b) => a.start - b.start || a.line.item - b.line.item);
       lines.push(...all.map(sold => credit(sold, at)));
@@ -136,22 +153,24 @@ export class Sales {
     }
     if (lines.length === 0) return undefined;
     lines.push(...usage);
-    const { code } = this.h;
+    const { code } = this.terms;
     const carries = code?.recurring && inRows.some(({ line }) => line.discount > 0n);
     const terms = code?.terms.kind === 'fixed' ? { kind: 'fixed' as const, amount: off } : code?.terms;
     return { doc: this.document(lines, at, carries ? terms : undefined, false), ended };
   }
 
   /** The end at a time: what is paid for later, and with `prorate` what is left of now, is given back. */
-  end(at: number, periodEnd: number, prorate: boolean, usage: readonly NaiveLine[]): void {
+  end(at: number, periodEnd: number, prorate: boolean, usage: readonly ModelLine[]): Expected | undefined {
     const ended = this.sold.filter(sold => sold.end > at && (prorate || sold.start >= periodEnd));
     const lines = [...ended.map(sold => credit(sold, at)), ...usage];
-    if (lines.length > 0) this.document(lines, at, undefined, false);
     this.over(ended);
+    return lines.length > 0 ? this.document(lines, at, undefined, false) : undefined;
   }
 
-  /** Lines of a paid document are in force. */
+  /** Lines of a paid document are in force; what one is below zero is the user's credit. */
   paid(doc: Expected): void {
+    doc.state = 'paid';
+    if (doc.total < 0n) this.main -= doc.total;
     for (const line of doc.lines) {
       if (line.source === undefined && line.item !== USAGE)
         this.sold.push({ line, start: line.start, end: line.end, credited: 0n, doc });
@@ -163,8 +182,9 @@ export class Sales {
   }
 
   /** A document ends unpaid: promo credit and a one-time code come back, and what it had given back is not. */
-  lapse(doc: Expected): void {
-    doc.isVoid = true;
+  lapse(doc: Expected, state: 'cancelled' | 'failed' = 'cancelled'): void {
+    doc.state = state;
+    this.main += doc.spent;
     if (doc.isCycle && doc.lines.some(line => line.discount > 0n)) this.waits = true;
     this.promo += doc.promoCost;
     for (const { source, gross, promoBack = 0n } of doc.lines) {
@@ -182,19 +202,28 @@ export class Sales {
 
   /** The discount of a period's invoice: once, or for the first so many. */
   private cycleTerms(): Code['terms'] | undefined {
-    const { code } = this.h;
+    const { code } = this.terms;
     if (!code) return undefined;
     if (!code.recurring) return this.waits ? code.terms : undefined;
-    const used = this.expected.filter(doc => doc.isCycle && !doc.isVoid && doc.lines.some(line => line.discount > 0n));
+    const used = this.expected.filter(
+      doc =>
+        doc.isCycle && (doc.state === 'open' || doc.state === 'paid') && doc.lines.some(line => line.discount > 0n),
+    );
     // a first invoice has the code whatever its limit is
     return this.expected.length > 0 && code.cycleLimit > 0 && used.length >= code.cycleLimit ? undefined : code.terms;
   }
 
-  private document(lines: NaiveLine[], at: number, terms: Code['terms'] | undefined, isCycle: boolean): Expected {
-    const { promo } = this.h;
-    const promoCost = priced(lines, terms, promo && isCycle ? { ...promo, balance: this.promo } : undefined);
+  private document(lines: ModelLine[], at: number, terms: Code['terms'] | undefined, isCycle: boolean): Expected {
+    const { promo, digits } = this.terms;
+    const promoCost = priced(
+      lines,
+      terms,
+      promo && isCycle ? { unit: promo.rate * 10n ** BigInt(digits), balance: this.promo } : undefined,
+    );
     const total = lines.reduce((sum, line) => sum + netOf(line) + line.tax, 0n);
-    const doc = { at, lines, isVoid: false, total, promoCost, isCycle };
+    const spent = this.terms.creditPays && total > 0n ? smaller(this.main, total) : 0n;
+    this.main -= spent;
+    const doc: Expected = { at, lines, state: 'open', total, spent, promoCost, isCycle };
     this.promo -= promoCost;
     for (const line of lines) {
       if (line.source) (line.source as Sold).credited -= line.gross;
@@ -211,7 +240,7 @@ const itemOf = (items: readonly Item[], key: number) => items.find(({ item }) =>
 const same = (a?: Item, b?: Item) => a?.plan === b?.plan && a?.price === b?.price;
 
 /** The unused time of a line is given back at its own rate. */
-function credit(sold: Sold, at: number): NaiveLine {
+function credit(sold: Sold, at: number): ModelLine {
   const { line, start, end, credited, doc } = sold;
   const from = Math.max(at, start);
   const [unused, length] = [BigInt(end - from), BigInt(end - start)];

@@ -1,13 +1,15 @@
-import type { Code, History } from '../history.js';
+import type { Code, Terms } from './terms.js';
 
-// Money as it is done by hand: what the oracle computes with, without a line of the pricing.
+export const USAGE = 3;
+
+// Money as it is done by hand, without a line of billing's pricing.
 
 export interface Rate {
   category: string;
   ppm: bigint;
 }
 
-export interface NaiveLine {
+export interface ModelLine {
   /** 0 for the plan, 1 and 2 for the add-ons. */
   item: number;
   start: number;
@@ -59,9 +61,9 @@ const sum = (amounts: readonly bigint[]) => amounts.reduce((total, amount) => to
 
 /** Takes off a discount and promo credit and adds tax; returns the promo credits that it costs. */
 export function priced(
-  lines: readonly NaiveLine[],
+  lines: readonly ModelLine[],
   terms: Code['terms'] | undefined,
-  promo: { balance: bigint; rate: bigint } | undefined,
+  promo: { balance: bigint; unit: bigint } | undefined,
 ): bigint {
   const base = sum(lines.map(({ gross }) => plus(gross)));
   const off = !terms
@@ -77,7 +79,7 @@ export function priced(
     line.discount = offs[at] ?? 0n;
   });
   const left = plus(sum(lines.map(({ gross, discount }) => gross - discount)));
-  const unit = (promo?.rate ?? 1n) * 100n;
+  const unit = promo?.unit ?? 1n;
   const taken = promo ? least(promo.balance, (left * 100n) / unit) : 0n;
   const money = (taken * unit) / 100n;
   const positives = lines.map(({ gross, discount }) => plus(gross - discount));
@@ -101,12 +103,12 @@ export function priced(
   return (money * 100n + unit - 1n) / unit;
 }
 
-export const netOf = ({ gross, discount, promo }: NaiveLine): bigint => gross - discount - promo;
+export const netOf = ({ gross, discount, promo }: ModelLine): bigint => gross - discount - promo;
 
 const seconds = (date: string) => Date.parse(`${date}T00:00:00Z`) / 1000;
 
 /** The rate of a buyer of a German seller at a time. */
-export function rateAt({ buyer, taxPercentage }: History, at: number): Rate {
+export function rateAt({ buyer, taxPercentage }: Terms, at: number): Rate {
   if (taxPercentage > 0) return { category: 'S', ppm: BigInt(taxPercentage) * 100n };
   if (buyer === 'business') return { category: 'AE', ppm: 0n };
   if (buyer === 'none') return { category: 'O', ppm: 0n };

@@ -1,22 +1,20 @@
-import type { History } from '../history.js';
-import { type NaiveLine, rateAt } from './naive.js';
+import { type ModelLine, rateAt, USAGE } from './money.js';
 import type { Row } from './sales.js';
-
-export const USAGE = 3;
+import type { Terms } from './terms.js';
 
 /** Usage as it is told by hand: what was used when, and which plan there was. */
-export class NaiveUsage {
+export class Usage {
   private readonly uses: { at: number; units: number }[] = [];
   private readonly plans: { from: number; plan: number }[];
   private since: number;
 
-  constructor(private readonly h: History) {
-    this.since = h.start;
-    this.plans = [{ from: h.start, plan: h.wish.plan }];
+  constructor(private readonly terms: Terms) {
+    this.since = terms.start;
+    this.plans = [{ from: terms.start, plan: terms.wish.plan }];
   }
 
   use(at: number, units: number): void {
-    if (this.h.meter) this.uses.push({ at, units });
+    if (this.terms.meter) this.uses.push({ at, units });
   }
 
   plan(from: number, plan: number): void {
@@ -29,24 +27,31 @@ export class NaiveUsage {
 
   /** True if two plans ask the same for usage. */
   isSame(one: number, other: number): boolean {
-    const { prices = [] } = this.h.meter ?? {};
+    const { prices = [] } = this.terms.meter ?? {};
     return one === other || ((one === 2) === (other === 2) && prices[one] === prices[other]);
   }
 
   /** Lines of what was used up to a time: second by second it belongs to a price, or is free. */
-  lines(until: number, rows: readonly Row[]): NaiveLine[] {
-    const lines: NaiveLine[] = [];
+  lines(until: number, rows: readonly Row[]): ModelLine[] {
+    const lines: ModelLine[] = [];
     for (const { start, end, plan } of this.stretches(until, rows)) {
       const units = this.uses.reduce((sum, { at, units }) => (at >= start && at < end ? sum + units : sum), 0);
       if (units === 0) continue;
-      const own = { item: USAGE, start, end, gross: this.price(plan, units), full: 0n, rate: rateAt(this.h, end - 1) };
+      const own = {
+        item: USAGE,
+        start,
+        end,
+        gross: this.price(plan, units),
+        full: 0n,
+        rate: rateAt(this.terms, end - 1),
+      };
       lines.push({ ...own, discount: 0n, promo: 0n, tax: 0n });
     }
     return lines;
   }
 
   private price(plan: number, units: number): bigint {
-    const { prices = [], freeUnits = 0 } = this.h.meter ?? {};
+    const { prices = [], freeUnits = 0 } = this.terms.meter ?? {};
     const unit = prices[plan] ?? 0;
     if (plan === 2) return BigInt(units > 50 ? 50 * unit + (units - 50) + 7 : units * unit);
     return BigInt(Math.max(units - freeUnits, 0) * unit);

@@ -1,6 +1,6 @@
-import type { Interval } from '@recur/kernel';
+import type { Interval } from './terms.js';
 
-// Period boundaries by the time zones of Intl, without a line of the kernel: what the oracle compares with.
+// Period boundaries by the time zones of Intl, without a line of the kernel.
 
 const DAY = 86_400;
 const formats = new Map<string, Intl.DateTimeFormat>();

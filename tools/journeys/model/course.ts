@@ -1,52 +1,53 @@
-import type { Interval } from '@recur/kernel';
-import { dueDate, nthBoundary } from '../calendar.js';
-import type { History, Wish } from '../history.js';
-import type { NaiveLine } from './naive.js';
-import { NaiveUsage } from './naive-usage.js';
-import { type Row, Sales } from './sales.js';
+import { dueDate, nthBoundary } from './calendar.js';
+import { type Card, Collection, type Due, times } from './collection.js';
+import type { ModelLine } from './money.js';
+import type { Row } from './sales.js';
+import type { Interval, Terms, Wish } from './terms.js';
+import { Usage } from './usage.js';
 
 const DAY = 86_400;
 const leads = { day: 3600, week: DAY, month: 3 * DAY, year: 15 * DAY };
 const inSteps = 7 * DAY;
 
 /** The billing cycle of a subscription by the sentences of the rules. */
-export abstract class NaiveCourse {
-  readonly sales: Sales;
-  protected readonly usage: NaiveUsage;
-  rows: Row[] = [];
-  protected wish: Wish;
+export abstract class Course extends Collection {
+  protected readonly usage: Usage;
+  wish: Wish;
   protected later: Wish | undefined;
-  protected now: number;
-  protected start: number;
-  protected end: number;
+  /** The start of the period under way. */
+  start: number;
+  /** The end of the period under way. */
+  end: number;
   /** Full periods are counted from here, on a due day where there is one. */
   protected anchor: number;
   protected day = 0;
   protected k = 0;
-  protected trialEnd = 0;
+  trialEnd = 0;
   protected step = 0;
   protected steps: { start: number; end: number; price: number }[] = [];
 
-  constructor(protected readonly h: History) {
-    this.sales = new Sales(h);
-    this.usage = new NaiveUsage(h);
-    this.wish = h.wish;
-    this.now = h.start;
-    this.start = h.start;
-    this.anchor = h.start;
-    this.end = h.start;
+  constructor(terms: Terms, card: Card = 'pays') {
+    super(terms, card);
+    this.usage = new Usage(terms);
+    this.wish = terms.wish;
+    this.start = terms.start;
+    this.anchor = terms.start;
+    this.end = terms.start;
     this.begin();
   }
 
-  protected interval = ({ plan }: Wish): Interval => (plan === 2 ? this.h.intervals[1] : this.h.intervals[0]);
+  protected interval = ({ plan }: Wish): Interval => (plan === 2 ? this.terms.intervals[1] : this.terms.intervals[0]);
   protected f = (anchor: number, k: number, wish = this.wish, day = this.day) =>
-    nthBoundary(anchor, k, this.interval(wish), this.h.zone, day);
+    nthBoundary(anchor, k, this.interval(wish), this.terms.zone, day);
+  protected get current(): Row | undefined {
+    return this.rows.find(({ start }) => start === this.start);
+  }
   protected get next(): Row | undefined {
     return this.rows.find(({ start }) => start === this.end);
   }
 
   protected begin(): void {
-    const { begin, start } = this.h;
+    const { begin, start } = this.terms;
     const { unit } = this.interval(this.wish);
     if (begin.is === 'free' || begin.is === 'trial') {
       const price = begin.is === 'trial' ? begin.price : 0;
@@ -54,7 +55,7 @@ export abstract class NaiveCourse {
       this.end = start + begin.seconds;
     } else if (begin.is === 'steps') {
       const middle = start + inSteps;
-      const end = nthBoundary(middle, 1, { unit: 'month', count: 1 }, this.h.zone);
+      const end = nthBoundary(middle, 1, { unit: 'month', count: 1 }, this.terms.zone);
       const [first, second] = begin.prices;
       this.steps = [
         { start, end: middle, price: first },
@@ -81,40 +82,62 @@ export abstract class NaiveCourse {
   /** Counts periods from the first due day after a time. */
   protected count(after: number, timeOf: number, day: number): void {
     const { unit } = this.interval(this.wish);
-    this.countFrom(dueDate(after, timeOf, day, unit === 'week', this.h.zone), unit === 'week' ? 0 : day);
+    this.countFrom(dueDate(after, timeOf, day, unit === 'week', this.terms.zone), unit === 'week' ? 0 : day);
   }
 
   protected countFrom(anchor: number, day = 0): void {
     [this.anchor, this.day, this.k] = [anchor, day, 0];
   }
 
-  protected placed = (part: number) =>
-    Math.max(this.now, this.start + Math.floor(((this.end - 1 - this.start) * part) / 1000));
+  /** The place of a thousandth in the period under way, if it is still to come. */
+  placed = (part: number) => Math.max(this.now, this.start + Math.floor(((this.end - 1 - this.start) * part) / 1000));
 
   protected get waiting(): Row | undefined {
-    return this.rows.find(({ start, waits }) => start === this.start && waits);
+    return this.current?.waits ? this.current : undefined;
   }
 
-  /** Nothing is changed while an invoice waits for usage. */
-  protected wait(): void {
+  /** True while a charge or the usage of a period is undecided: nothing is changed meanwhile. */
+  get isUnderWay(): boolean {
+    return (
+      this.waiting !== undefined ||
+      this.rows.some(({ charge }) => charge?.isAsked || (charge?.paysAt ?? Infinity) < Infinity)
+    );
+  }
+
+  /** Lives on until no invoice waits for usage: nothing is changed meanwhile. */
+  wait(): void {
     const { waits } = this.waiting ?? {};
     if (waits) this.live(waits);
   }
 
-  protected live(time: number): void {
+  /** Makes every step of the cycle up to a time. */
+  live(time: number): void {
     for (;;) {
-      const { next, waiting } = this;
-      const lead = this.h.meter ? 0 : leads[this.interval(this.wish).unit];
-      const make = Math.max(this.end - lead, this.start);
-      const at = waiting?.waits ?? (next ? (next.open ? next.start - 7200 : this.end) : make);
-      if (at > time) break;
-      this.now = Math.max(this.now, at);
-      if (waiting) this.complete(waiting);
-      else if (!next) this.renew();
-      else if (next.open) this.collect(next);
-      else this.enter(next);
+      const { due } = this;
+      if (!due || due.at > time) break;
+      this.now = Math.max(this.now, due.at);
+      due.make();
     }
     this.now = Math.max(this.now, time);
+  }
+
+  protected get due(): Due | undefined {
+    const { waiting, collecting, cycleStep: step } = this;
+    if (this.hasEnded) return collecting;
+    if (waiting?.waits) return { at: waiting.waits, make: () => this.complete(waiting) };
+    return step && !(collecting && collecting.at <= step.at) ? step : collecting;
+  }
+
+  /** The next step of the cycle; undefined while the period before it is unpaid. */
+  private get cycleStep(): Due | undefined {
+    const { next, end, start } = this;
+    if (this.status === 'pending') return undefined;
+    if (this.endsWithPeriod && !this.current?.open) return { at: end, make: () => this.endWithPeriod() };
+    const unpaid = this.current?.open ? this.current : next?.open ? next : undefined;
+    if (unpaid) return this.status === 'active' ? { at: end, make: () => this.pastDue() } : undefined;
+    if (next) return { at: end, make: () => this.enter(next) };
+    const lead = this.terms.meter ? 0 : leads[this.interval(this.wish).unit];
+    return { at: Math.max(end - lead, start), make: () => this.renew() };
   }
 
   /** The invoice that waited for usage: fees, and what was used before its period. */
@@ -122,13 +145,7 @@ export abstract class NaiveCourse {
     const usage = this.usage.lines(row.start, this.rows);
     this.usage.billed(row.start);
     row.waits = 0;
-    row.doc = this.billOf(row, usage);
-    if (row.doc) this.sales.paid(row.doc);
-  }
-
-  protected collect(row: Row): void {
-    row.open = false;
-    if (row.doc) this.sales.paid(row.doc);
+    this.bill(row, usage, this.now);
   }
 
   protected renew(): void {
@@ -143,20 +160,26 @@ export abstract class NaiveCourse {
     else this.add('cycle', this.end, this.f(anchor, k + 1, wish, day), wish);
   }
 
-  /** Adds a period with its invoice; what costs nothing is paid at once, the first one too. */
-  protected add(kind: Row['kind'], start: number, end: number, wish = this.wish, isPaid = false): void {
+  /** Adds a period with its invoice. */
+  protected add(kind: Row['kind'], start: number, end: number, wish = this.wish, isFirst = false): void {
     const row: Row = { kind, start, end, open: false, doc: undefined, wish };
     this.rows.push(row);
-    if (this.h.meter && !isPaid) {
-      row.waits = Math.min(start + 3600, end);
+    if (this.terms.meter && !isFirst) {
+      row.waits = Math.min(start + times.grace, end);
       return;
     }
-    row.doc = this.billOf(row, []);
-    row.open = !isPaid && row.doc !== undefined && row.doc.total > 0n;
-    if (row.doc && !row.open) this.sales.paid(row.doc);
+    this.bill(row, [], isFirst ? start : start - times.lead);
   }
 
-  protected billOf({ kind, start, end, wish }: Row, usage: readonly NaiveLine[]) {
+  /** Bills a period; what costs nothing is paid at once. */
+  private bill(row: Row, usage: readonly ModelLine[], chargedFrom: number): void {
+    const { doc } = Object.assign(row, { doc: this.billOf(row, usage) });
+    row.open = doc !== undefined && doc.total > doc.spent;
+    if (row.open) this.opened(row, chargedFrom);
+    else this.pay(row);
+  }
+
+  protected billOf({ kind, start, end, wish }: Row, usage: readonly ModelLine[]) {
     const trial = this.steps.find(step => kind === 'trial' && step.start === start);
     const price = BigInt(trial?.price ?? 0) * BigInt(wish.quantity);
     const isFree = kind === 'free' || (trial !== undefined && trial.price === 0);
@@ -172,4 +195,8 @@ export abstract class NaiveCourse {
   }
 
   protected abstract enter(row: Row): void;
+
+  abstract endsWithPeriod: boolean;
+
+  protected abstract endWithPeriod(): void;
 }
