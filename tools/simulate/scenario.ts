@@ -38,7 +38,7 @@ export type Step = z.output<typeof step>;
 
 const scenario = z.strictObject({
   title: z.string().min(1),
-  /** The day on which it begins; as on the machine's clock unless it is given. */
+  /** The day on which it begins, in the future; as on the machine's clock unless it is given. */
   start: z.iso.date().optional(),
   metrics: z.record(name, body).default({}),
   plans: z.record(name, body),
@@ -57,10 +57,12 @@ export const actions = [
 ] as const;
 export type Action = (typeof actions)[number];
 
-/** A scenario from YAML. Throws Failure (64) that names everything that is wrong with it. */
-export function scenarioOf(text: string): Scenario {
+/** A scenario from YAML, as at a time in milliseconds. Throws Failure (64) that names everything that is wrong with it. */
+export function scenarioOf(text: string, now = Date.now()): Scenario {
   const { data, error } = scenario.safeParse(yamlOf(text));
-  const problems = error ? error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) : wrongIn(data);
+  const problems = error
+    ? error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+    : [...wrongStart(data, now), ...wrongIn(data)];
   if (data && problems.length === 0) return { ...data, steps: data.steps.toSorted((a, b) => a.at - b.at) };
   throw new Failure(`the scenario cannot be used:\n${problems.map(problem => `  ${problem}`).join('\n')}`, 64);
 }
@@ -72,6 +74,16 @@ function yamlOf(text: string): unknown {
     throw new Failure(`the scenario is not YAML: ${(error as Error).message}`, 64);
   }
 }
+
+/** A clock is never put back, so a start that has passed would be now. */
+function wrongStart({ start }: Scenario, now: number): string[] {
+  if (start === undefined || startOf(start) * 1000 > now) return [];
+  const today = new Date(now).toISOString().slice(0, 10);
+  return [`start: must be in the future, a day after ${today} (UTC), and is ${start}`];
+}
+
+/** The first second of the day on which a scenario begins, in UTC. */
+export const startOf = (start: string): number => Date.parse(start) / 1000;
 
 function wrongIn({ users, steps, until }: Scenario): string[] {
   return steps.flatMap((each, at) => {

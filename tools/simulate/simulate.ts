@@ -9,7 +9,7 @@ import { checkoutRoot } from '../local/home.js';
 import { type Say, say, sayOnStderr } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { advanceTo, timeOf } from './clock.js';
-import { type Scenario, scenarioOf } from './scenario.js';
+import { type Scenario, scenarioOf, startOf } from './scenario.js';
 import { perform } from './steps.js';
 import { type Entry, eventEntries, invoiceEntries, mailEntries, printed } from './timeline.js';
 import { openWorld } from './world.js';
@@ -62,7 +62,7 @@ export async function simulated(
 
 /** Lives through a scenario as a merchant to its end, and returns its steps. */
 export async function lived(api: Client, scenario: Scenario, tell: Say): Promise<Entry[]> {
-  if (scenario.start) await advanceTo(api, Date.parse(scenario.start) / 1000);
+  if (scenario.start) await advanceTo(api, startOf(scenario.start));
   const start = await timeOf(api);
   const world = await openWorld(api, scenario);
   const steps: Entry[] = [];

@@ -7,6 +7,15 @@ import { printed } from '../simulate/timeline.js';
 
 const folder = path.join(import.meta.dirname, '../simulate/scenarios');
 
+const short = `
+title: x
+plans: {}
+users: { ada: {} }
+until: 10d
+steps:
+  - { at: 1d, user: ada, keep: {} }
+`;
+
 describe('scenarios of npm run simulate', () => {
   const files = readdirSync(folder).filter(file => file.endsWith('.yaml'));
 
@@ -40,6 +49,16 @@ steps:
       /steps\.0: must have one of .*\n.*there is no user eva\n.*is after the end\n.*steps\.1: must have one of/,
     );
     expect(() => scenarioOf(wrong)).toThrow(/steps\.2\.happened: must be .*\n.*steps\.3\.happened: must be /);
+  });
+
+  it('are refused where they start in the past, or today', () => {
+    const at = (start: string) => () => scenarioOf(`${short}start: ${start}`, Date.UTC(2031, 4, 7, 12));
+    const rule =
+      /^the scenario cannot be used:\n {2}start: must be in the future, a day after 2031-05-07 \(UTC\), and is /;
+    for (const start of ['2020-01-01', '2031-05-06', '2031-05-07']) expect(at(start)).toThrow(rule);
+    expect(at('2031-05-08')().start).toBe('2031-05-08');
+    expect(() => scenarioOf(`${short}start: 2020-01-01`)).toThrow(/start: must be in the future/);
+    expect(scenarioOf(short).start).toBeUndefined();
   });
 
   it('take their steps in order of time', () => {
