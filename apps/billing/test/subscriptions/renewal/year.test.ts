@@ -11,7 +11,7 @@ import { type Subscribers, subscribers } from '../../world/clock.js';
  * once, and the money that came is that of the closed form.
  */
 
-const count = sized(50, 1_000);
+const count = sized(100, 1_000);
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 const limits = { days: 366, stepHours: 6, outage: { from: 100, days: 3 }, killsPerHundred: 4 } as const;
