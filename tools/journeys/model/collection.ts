@@ -6,8 +6,11 @@ const DAY = 24 * HOUR;
 /** `lead`: before its period an invoice is charged. `unpaid`: after that began the subscription ends, after `first` a new one. */
 export const times = { lead: 2 * HOUR, grace: HOUR, retry: 12 * HOUR, unpaid: DAY, first: 3 * DAY, late: 60 } as const;
 
-/** How charges of a card end: at once, late, declined for now or for good, or with a question to its user. */
-export type Card = 'pays' | 'paysLate' | 'declines' | 'declinesForGood' | 'asks';
+/**
+ * How charges of a card end: at once, late, declined for now or for good, or with a question to its user. A wire is not
+ * charged: it arrives.
+ */
+export type Card = 'pays' | 'paysLate' | 'declines' | 'declinesForGood' | 'asks' | 'wire';
 export type Status = 'pending' | 'active' | 'incomplete' | 'cancelled' | 'expired' | 'failed';
 
 /** A step that is due at a time. */
@@ -38,8 +41,18 @@ export abstract class Collection {
     return this.status === 'cancelled' || this.status === 'expired' || this.status === 'failed';
   }
 
-  get cardPays(): boolean {
-    return this.card === 'pays' || this.card === 'paysLate';
+  /** True where the invoice of a change is paid at once. */
+  get paysChanges(): boolean {
+    return this.card === 'pays' || this.card === 'paysLate' || this.isByWire;
+  }
+
+  get isByWire(): boolean {
+    return this.card === 'wire';
+  }
+
+  /** The row whose invoice is to be paid. */
+  get unpaid(): Row | undefined {
+    return this.rows.find(({ open }) => open);
   }
 
   get isAsked(): boolean {
@@ -52,6 +65,11 @@ export abstract class Collection {
     for (const row of this.rows) if (row.open && row.charge?.hasFailed) this.charge(row, { isPlanned: false });
   }
 
+  /** A transfer arrives for an open invoice: what is due, less or more. */
+  receive(row: Row, arrived: bigint): void {
+    this.pay(row, arrived);
+  }
+
   /** The user answers the question of a card. */
   approve(): void {
     for (const row of this.rows) if (row.open && row.charge?.isAsked) this.pay(row);
@@ -60,24 +78,31 @@ export abstract class Collection {
   /** A row whose invoice is to be paid from a time on, by a deadline that is 0 where its first charge sets it. */
   protected opened(row: Row, from: number, deadline = 0): void {
     row.charge = { at: Math.max(this.now, from), deadline, paysAt: Infinity, hasFailed: false, isAsked: false };
+    if (!this.isByWire) return;
+    row.charge.deadline ||= this.deadlineOf(row);
+    if (row === this.current && this.status === 'active') this.pastDue();
+  }
+
+  private deadlineOf({ start }: Row): number {
+    return this.status === 'pending' ? start + times.first : Math.max(start, this.now) + times.unpaid;
   }
 
   /** The next step for the row whose invoice is open. */
   protected get collecting(): Due | undefined {
-    const row = this.rows.find(({ open }) => open);
+    const row = this.unpaid;
     const { charge } = row ?? {};
     if (!row || !charge || this.isHeld(row)) return undefined;
     const { at, paysAt, deadline } = charge;
     if (paysAt < Infinity) return { at: paysAt, make: () => this.pay(row) };
-    if (deadline === 0 || at < deadline) return { at, make: () => this.charge(row, { isPlanned: true }) };
+    const isCharged = !this.isByWire && (deadline === 0 || at < deadline);
+    if (isCharged) return { at, make: () => this.charge(row, { isPlanned: true }) };
     return { at: deadline, make: () => this.expire(row) };
   }
 
   private charge(row: Row, { isPlanned }: { isPlanned: boolean }): void {
     const { charge } = row;
     if (!charge) return;
-    charge.deadline ||=
-      this.status === 'pending' ? row.start + times.first : Math.max(row.start, this.now) + times.unpaid;
+    charge.deadline ||= this.deadlineOf(row);
     if (isPlanned) charge.at = this.now + times.retry;
     charge.hasFailed = this.card === 'declines' || this.card === 'declinesForGood';
     charge.isAsked = this.card === 'asks';
@@ -88,10 +113,10 @@ export abstract class Collection {
     else if (charge.hasFailed && row === this.current && this.status === 'active') this.pastDue();
   }
 
-  protected pay(row: Row): void {
+  protected pay(row: Row, arrived?: bigint): void {
     row.open = false;
     row.charge = undefined;
-    if (row.doc) this.sales.paid(row.doc);
+    if (row.doc) this.sales.paid(row.doc, arrived);
     if (this.hasEnded) return;
     if (this.status === 'pending') this.events.push('activated');
     else if (row.doc) this.events.push('auto_renew.success');

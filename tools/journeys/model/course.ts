@@ -121,6 +121,11 @@ export abstract class Course extends Collection {
     this.now = Math.max(this.now, time);
   }
 
+  /** The time of its next step; Infinity for none. */
+  get nextAt(): number {
+    return this.due?.at ?? Infinity;
+  }
+
   protected get due(): Due | undefined {
     const { waiting, collecting, cycleStep: step } = this;
     if (this.hasEnded) return collecting;
@@ -137,7 +142,10 @@ export abstract class Course extends Collection {
     if (unpaid) return this.status === 'active' ? { at: end, make: () => this.pastDue() } : undefined;
     if (next) return { at: end, make: () => this.enter(next) };
     const lead = this.terms.meter ? 0 : leads[this.interval(this.wish).unit];
-    return { at: Math.max(end - lead, start), make: () => this.renew() };
+    // periods that were over when they were made: one is charged per interval of retries
+    const { made = 0 } = this.current ?? {};
+    const at = Math.max(end - lead, start, made >= end ? made + times.retry : 0);
+    return { at, make: () => this.renew() };
   }
 
   /** The invoice that waited for usage: fees, and what was used before its period. */
@@ -162,7 +170,7 @@ export abstract class Course extends Collection {
 
   /** Adds a period with its invoice. */
   protected add(kind: Row['kind'], start: number, end: number, wish = this.wish, isFirst = false): void {
-    const row: Row = { kind, start, end, open: false, doc: undefined, wish };
+    const row: Row = { kind, start, end, open: false, doc: undefined, wish, made: this.now };
     this.rows.push(row);
     if (this.terms.meter && !isFirst) {
       row.waits = Math.min(start + times.grace, end);

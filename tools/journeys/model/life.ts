@@ -83,7 +83,9 @@ export class Life extends Course {
     const time = this.timeOf(change);
     if (!time || this.isPrepaid) return false;
     if (time === 'periodEnd' && (this.endsWithPeriod || this.next?.open)) return false;
-    return this.cardPays || (this.due?.at ?? Infinity) > this.now + lapse;
+    // a next period that is paid is charged anew at its beginning, by an invoice that waits for another transfer
+    if (time === 'periodEnd' && this.isByWire && this.next) return false;
+    return this.paysChanges || this.nextAt > this.now + lapse;
   }
 
   /** When a change is made; undefined for one that changes nothing by the rules of the price. */
@@ -171,9 +173,9 @@ export class Life extends Course {
     );
     this.rows = this.rows.filter(row => row.start < start);
     for (const row of this.rows) row.end = Math.min(row.end, start);
-    this.rows.push({ kind: 'cycle', start, end, open: false, doc: this.sales.expected.at(-1), wish: this.wish });
-    if (free > 0)
-      this.rows.push({ kind: 'free', start: end, end: end + free, open: false, doc: undefined, wish: this.wish });
+    const own = { open: false, wish: this.wish, made: this.now };
+    this.rows.push({ ...own, kind: 'cycle', start, end, doc: this.sales.expected.at(-1) });
+    if (free > 0) this.rows.push({ ...own, kind: 'free', start: end, end: end + free, doc: undefined });
     const isNow = start < this.end;
     if (free > 0) this.trialEnd = end + free;
     this.countFrom(free > 0 ? this.trialEnd : start);
@@ -211,8 +213,8 @@ export class Life extends Course {
     }
     this.countFrom(next?.kind === 'stub' && !next.open ? next.end : this.trialEnd);
     this.end = this.trialEnd;
-    const free = { kind: 'free', start: before, end: this.end, open: false, doc: undefined, wish: this.wish } as const;
-    this.rows.push(free);
+    const own = { open: false, doc: undefined, wish: this.wish, made: this.now };
+    this.rows.push({ ...own, kind: 'free', start: before, end: this.end });
   }
 
   get takesDueDay(): boolean {
@@ -272,7 +274,7 @@ export class Life extends Course {
   /** The last document, made at a time, is paid by then, or charged. */
   private owe(doc: Expected, made: number): void {
     const open = doc.total > doc.spent;
-    const row: Row = { kind: 'stub', start: made, end: made, open, doc, wish: this.wish };
+    const row: Row = { kind: 'stub', start: made, end: made, open, doc, wish: this.wish, made };
     this.rows.push(row);
     if (open) this.opened(row, made, made + times.first);
     else this.pay(row);

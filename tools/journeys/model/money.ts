@@ -36,7 +36,7 @@ export function rounded(a: bigint, b: bigint, c: bigint): bigint {
 }
 
 /** A total as exact parts (numerators over `whole`) downwards, then one unit more by the largest fraction, the earlier first. */
-function leveled(total: bigint, parts: readonly bigint[], whole: bigint): bigint[] {
+export function leveled(total: bigint, parts: readonly bigint[], whole: bigint): bigint[] {
   const down = (part: bigint) => part / whole - (part < 0n && part % whole !== 0n ? 1n : 0n);
   const given = parts.map(down);
   const fractions = parts.map((part, at) => part - (given[at] ?? 0n) * whole);

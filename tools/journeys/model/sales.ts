@@ -1,4 +1,5 @@
 import { type ModelLine, netOf, priced, rateAt, rounded, USAGE } from './money.js';
+import { type Back, book, creditedNet, type Note, notReturned, refunded, waived } from './refunds.js';
 import type { Code, Terms, Wish } from './terms.js';
 
 /** A document as the oracle expects it. */
@@ -13,6 +14,7 @@ export interface Expected {
   promoCost: bigint;
   /** The invoice of a period. */
   isCycle: boolean;
+  back: Back;
 }
 
 /** The charges of an open invoice; Infinity where none is planned. */
@@ -33,6 +35,8 @@ export interface Row {
   end: number;
   open: boolean;
   doc: Expected | undefined;
+  /** When it was added. */
+  made: number;
   charge?: Charge | undefined;
   /** The time until which its invoice waits for the usage before it. */
   waits?: number;
@@ -45,7 +49,6 @@ interface Sold {
   line: ModelLine;
   start: number;
   end: number;
-  credited: bigint;
   doc: Expected;
 }
 
@@ -72,6 +75,8 @@ interface Change {
 /** The documents that the oracle expects, and what they leave: lines in force, promo credit, uses of the code. */
 export class Sales {
   readonly expected: Expected[] = [];
+  /** Credit notes of refunds and bank charges. */
+  readonly notes: Note[] = [];
   private sold: Sold[] = [];
   /** Promo credits. */
   promo: bigint;
@@ -167,14 +172,29 @@ export class Sales {
     return lines.length > 0 ? this.document(lines, at, undefined, false) : undefined;
   }
 
-  /** Lines of a paid document are in force; what one is below zero is the user's credit. */
-  paid(doc: Expected): void {
+  /**
+   * Lines of a paid document are in force; what one is below zero is the user's credit, and what arrives beyond what is due.
+   * Less than that leaves bank charges.
+   */
+  paid(doc: Expected, arrived = doc.total - doc.spent): void {
     doc.state = 'paid';
+    const due = doc.total - doc.spent;
+    if (due > 0n) doc.back.received = smaller(arrived, due);
+    if (arrived < due) this.notes.push(waived(doc, due - arrived));
+    else this.main += arrived - due;
     if (doc.total < 0n) this.main -= doc.total;
     for (const line of doc.lines) {
       if (line.source === undefined && line.item !== USAGE)
-        this.sold.push({ line, start: line.start, end: line.end, credited: 0n, doc });
+        this.sold.push({ line, start: line.start, end: line.end, doc });
     }
+  }
+
+  /** Gives back a part of what was paid for a document. */
+  refund(doc: Expected, amount: bigint): void {
+    const { note, toMain, promo } = refunded(doc, amount);
+    this.notes.push(note);
+    this.main += toMain;
+    this.promo += promo;
   }
 
   over(ended: readonly Sold[]): void {
@@ -187,10 +207,7 @@ export class Sales {
     this.main += doc.spent;
     if (doc.isCycle && doc.lines.some(line => line.discount > 0n)) this.waits = true;
     this.promo += doc.promoCost;
-    for (const { source, gross, promoBack = 0n } of doc.lines) {
-      if (source) (source as Sold).credited += gross;
-      this.promo -= promoBack;
-    }
+    this.promo -= bookCredits(doc, -1n);
   }
 
   /** Lines sell another stretch: their period was moved. */
@@ -223,12 +240,8 @@ export class Sales {
     const total = lines.reduce((sum, line) => sum + netOf(line) + line.tax, 0n);
     const spent = this.terms.creditPays && total > 0n ? smaller(this.main, total) : 0n;
     this.main -= spent;
-    const doc: Expected = { at, lines, state: 'open', total, spent, promoCost, isCycle };
-    this.promo -= promoCost;
-    for (const line of lines) {
-      if (line.source) (line.source as Sold).credited -= line.gross;
-      this.promo += line.promoBack ?? 0n;
-    }
+    const doc: Expected = { at, lines, state: 'open', total, spent, promoCost, isCycle, back: notReturned(lines) };
+    this.promo += bookCredits(doc, 1n) - promoCost;
     if (isCycle && lines.some(line => line.discount > 0n)) this.waits = false;
     this.expected.push(doc);
     return doc;
@@ -239,9 +252,26 @@ const smaller = (a: bigint, b: bigint) => (a < b ? a : b);
 const itemOf = (items: readonly Item[], key: number) => items.find(({ item }) => item === key);
 const same = (a?: Item, b?: Item) => a?.plan === b?.plan && a?.price === b?.price;
 
+const returnedOf = ({ line, doc }: Sold) => doc.back.lines[doc.lines.indexOf(line)];
+
+/** Counts what the credit lines of a document give back of earlier ones, or no longer do. Returns their promo credits. */
+function bookCredits({ lines }: Expected, sign: 1n | -1n): bigint {
+  let promo = 0n;
+  for (const { source, gross, tax, promoBack = 0n } of lines) {
+    const returned = source ? returnedOf(source as Sold) : undefined;
+    if (!returned) continue;
+    book(returned.credited, { net: gross, tax }, -sign);
+    (source as Sold).doc.back.promoCredited += sign * promoBack;
+    promo += promoBack;
+  }
+  return promo;
+}
+
 /** The unused time of a line is given back at its own rate. */
 function credit(sold: Sold, at: number): ModelLine {
-  const { line, start, end, credited, doc } = sold;
+  const { line, start, end, doc } = sold;
+  const returned = returnedOf(sold);
+  const credited = returned ? creditedNet(returned) : 0n;
   const from = Math.max(at, start);
   const [unused, length] = [BigInt(end - from), BigInt(end - start)];
   const amount = smaller(rounded(netOf(line), unused, length), netOf(line) - credited);

@@ -1,24 +1,16 @@
 import { orThrow } from '@recur/client';
-import { type Invoice, type InvoiceLine, invoiceStatus, subscriptionStatus } from '@recur/contracts';
+import { subscriptionStatus } from '@recur/contracts';
 import type { Life } from '../../model/life.js';
-import { netOf, USAGE } from '../../model/money.js';
-import type { Expected } from '../../model/sales.js';
 import type { Delivery } from '../../receiver.js';
 import type { Seller } from '../examples/seller.js';
-import { type Subscriber, shown } from './subscriber.js';
+import type { Subscriber } from './subscriber.js';
+import { documentText, expectedText, noteText, shown, voidText } from './texts.js';
 
 /*
  * A subscription as text, from the model and over HTTP: what one says and the other does not is an error of one of them.
  */
 
 const statusNames = new Map<number, string>(Object.entries(subscriptionStatus).map(([name, status]) => [status, name]));
-const states = new Map<number, Expected['state']>([
-  [invoiceStatus.processing, 'open'],
-  [invoiceStatus.paid, 'paid'],
-  [invoiceStatus.failed, 'failed'],
-  [invoiceStatus.cancelled, 'cancelled'],
-]);
-
 /** Events of a subscription that the model has: all but mere updates. */
 export const subscriptionEvents = [
   'created',
@@ -50,18 +42,14 @@ export function eventsBySubscription(deliveries: readonly Delivery[]): Map<strin
 const together = (documents: readonly string[][]): string[] => documents.map(lines => lines.join('\n    ')).toSorted();
 
 export function expectedOf({ life }: Subscriber): string[] {
-  const documents = life.sales.expected.map(({ state, total, spent, lines }) => [
-    `${state} ${total}${state === 'open' || state === 'paid' ? `, ${spent} of it by credit` : ''}`,
-    ...lines.map(line => {
-      const { item, start, end, gross, discount, tax, rate } = line;
-      return `${item} ${shown(start)} to ${shown(end)}: ${gross} − ${discount}, net ${netOf(line)} + ${tax} at ${rate.ppm}`;
-    }),
-  ]);
-  // a numbered invoice that is cancelled is undone by a document of its own
-  const voids = life.sales.expected
-    .filter(({ state, total }) => state === 'cancelled' && total > 0n)
-    .map(({ total }) => [`void ${-total}`]);
-  return [...standing(life), ...together([...documents, ...voids])];
+  const { expected, notes } = life.sales;
+  const voids = expected.filter(({ state, total }) => state === 'cancelled' && total > 0n);
+  const documents = [
+    ...expected.map(expectedText),
+    ...notes.map(noteText),
+    ...voids.map(({ total }) => voidText(total)),
+  ];
+  return [...standing(life), ...together(documents)];
 }
 
 function standing(life: Life): string[] {
@@ -84,25 +72,6 @@ export async function seenOf(seller: Seller, subscriber: Subscriber): Promise<st
     api.get('/merchant/credit/credit_account_list', { userId }).then(orThrow),
   ]);
   const { subscription, addonParams } = detail;
-  const itemOf = ({ metricCharge, plan }: InvoiceLine): number => {
-    if (metricCharge) return USAGE;
-    const addon = sold.addons.indexOf(plan?.id ?? 0);
-    return addon < 0 ? 0 : addon + 1;
-  };
-  const documentOf = (invoice: Invoice): string[] => {
-    const state = states.get(invoice.status) ?? `${invoice.status}`;
-    const { totalAmount, partialCreditPaidAmount: spent } = invoice;
-    const isLive = state === 'open' || state === 'paid';
-    return [
-      `${state} ${totalAmount}${isLive ? `, ${spent} of it by credit` : ''}`,
-      ...invoice.lines.map(line => {
-        const { periodStart, periodEnd, amountExcludingTax, discountAmount, amount, tax, taxRatePpm } = line;
-        return `${itemOf(line)} ${shown(periodStart)} to ${shown(periodEnd)}: ${amountExcludingTax} − ${discountAmount}, net ${amount - tax} + ${tax} at ${taxRatePpm}`;
-      }),
-    ];
-  };
-  const isVoid = ({ originalPaymentInvoice: undone }: Invoice) => undone?.status === invoiceStatus.cancelled;
-  const texts = documents.map(each => (isVoid(each) ? [`void ${each.totalAmount}`] : documentOf(each)));
   const { status, planId, quantity, currentPeriodStart, currentPeriodEnd, trialEnd, cancelAtPeriodEnd } = subscription;
   const many = sold.addons.map(id => addonParams.find(({ addonPlanId }) => addonPlanId === id)?.quantity ?? 0);
   const balance = (type: number) => creditAccounts.find(account => account.type === type)?.amount ?? 0;
@@ -112,6 +81,6 @@ export async function seenOf(seller: Seller, subscriber: Subscriber): Promise<st
     `${shown(currentPeriodStart)} to ${shown(currentPeriodEnd)}, trial to ${trialEnd === 0 ? 'none' : shown(trialEnd)}`,
     `ends with its period: ${cancelAtPeriodEnd === 1}`,
     `credit ${balance(1)}, promo ${balance(2)}`,
-    ...together(texts),
+    ...together(documents.map(each => documentText(each, sold))),
   ];
 }

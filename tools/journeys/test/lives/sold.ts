@@ -32,6 +32,12 @@ export async function configure({ api }: Seller): Promise<void> {
   }
 }
 
+/** Sets up wires in a currency. Returns their gateway. */
+export async function wires({ api }: Seller, currency: string): Promise<number> {
+  const setup = { currency, minimumAmount: 0 };
+  return orThrow(await api.post('/merchant/gateway/wire_transfer_setup', setup)).gateway.gatewayId;
+}
+
 /** Makes the plans, add-ons, metric and code of some terms. */
 export async function sell(seller: Seller, terms: Omit<Terms, 'start'>, currency: string): Promise<Sold> {
   const { api } = seller;

@@ -3,24 +3,25 @@ import { type Invoice, invoiceStatus } from '@recur/contracts';
 import { timeOf } from '../../../simulate/clock.js';
 import type { Card } from '../../model/collection.js';
 import { Life } from '../../model/life.js';
-import type { RequestedEffect, Terms, Wish } from '../../model/terms.js';
+import type { Terms, Wish } from '../../model/terms.js';
 import type { Seller } from '../examples/seller.js';
+import type { Living, Step } from './living.js';
+import { refundPart } from './refunds.js';
 import { type Sold, sell } from './sold.js';
+import { shown } from './texts.js';
+import { mark, type Transfer, Transfers } from './transfers.js';
 
-/** A step of a life. */
-export type Step =
-  | { do: 'nothing' }
-  | { do: 'change'; wish: Wish; effect: RequestedEffect }
-  | { do: 'extend'; hours: number }
-  | { do: 'dueDay'; day: number }
-  | { do: 'use'; units: number }
-  | { do: 'card'; card: Card }
-  | { do: 'approve' }
-  | { do: 'endLater' }
-  | { do: 'keep' }
-  | { do: 'cancel'; prorate: boolean; invoiceNow: boolean };
+/** How a subscriber pays: by card, or by these transfers through a gateway. */
+export interface Paying {
+  currency: string;
+  card: Card;
+  transfers: readonly Transfer[];
+  gatewayId: number;
+}
 
+// a card that is not asked for does not matter to a wire
 const scenarios: Readonly<Record<Card, string>> = {
+  wire: 'succeeds',
   pays: 'succeeds',
   paysLate: 'times_out_after_charging',
   declines: 'declines_softly',
@@ -30,27 +31,27 @@ const scenarios: Readonly<Record<Card, string>> = {
 const effects = { byRules: 0, now: 1, periodEnd: 2 } as const;
 
 /** A subscription that is lived twice: over HTTP, and in the model. */
-export class Subscriber {
+export class Subscriber implements Living {
   private preview: Invoice | undefined;
   private known: ReadonlySet<string> = new Set();
 
   private constructor(
-    private readonly seller: Seller,
+    readonly seller: Seller,
     readonly sold: Sold,
     readonly userId: number,
     readonly email: string,
     readonly subscriptionId: string,
     readonly life: Life,
-    /** The steps so far, with their times. */
     readonly trace: string[],
+    readonly transfers: Transfers,
   ) {}
 
   static async begin(
     seller: Seller,
     terms: Omit<Terms, 'start'>,
-    { currency, card }: { currency: string; card: Card },
+    { currency, card, transfers, gatewayId }: Paying,
   ): Promise<Subscriber> {
-    const { api, gatewayId } = seller;
+    const { api } = seller;
     const sold = await sell(seller, terms, currency);
     const { userId, email } = await seller.buyer(scenarios[card]);
     orThrow(await api.post('/merchant/user/update', { userId, ...partyOf(terms) }));
@@ -76,7 +77,7 @@ export class Subscriber {
     const begun = begin.is === 'free' ? { is: 'free' as const, seconds: trialEnd - start } : begin;
     const life = new Life({ ...terms, begin: begun, start }, card);
     const trace = [`${shown(start)} create_submit ${JSON.stringify(request)} ${card}`];
-    return new Subscriber(seller, sold, userId, email, subscriptionId, life, trace);
+    return new Subscriber(seller, sold, userId, email, subscriptionId, life, trace, new Transfers(transfers));
   }
 
   /** Looks at the next invoice, where it is not made yet. */
@@ -88,6 +89,10 @@ export class Subscriber {
     this.known = new Set((await this.documents()).map(({ invoiceId }) => invoiceId));
   }
 
+  forgetPreview(): void {
+    this.preview = undefined;
+  }
+
   /** What was previewed, and the document that the cycle made instead; undefined where it made none. */
   async followed(): Promise<[preview: Invoice, document: Invoice] | undefined> {
     const made = (await this.documents()).filter(({ invoiceId }) => !this.known.has(invoiceId));
@@ -97,12 +102,11 @@ export class Subscriber {
     return this.preview && first && [this.preview, first];
   }
 
-  /** Invoices and credit notes, without drafts. */
   async documents(): Promise<Invoice[]> {
     const { api } = this.seller;
-    const [{ invoices }, { creditNotes }] = await Promise.all([
-      api.get('/merchant/invoice/list', { userId: this.userId, count: 100 }).then(orThrow),
-      api.get('/merchant/invoice/credit_note/list', { emails: this.email, count: 100 }).then(orThrow),
+    const [invoices, creditNotes] = await Promise.all([
+      all(api.pages('/merchant/invoice/list', { userId: this.userId })),
+      all(api.pages('/merchant/invoice/credit_note/list', { emails: this.email })),
     ]);
     return [...invoices.filter(({ status }) => status !== invoiceStatus.pending), ...creditNotes];
   }
@@ -110,18 +114,26 @@ export class Subscriber {
   /** Makes a step, unless the rules of its state are not for it. */
   async take(step: Step): Promise<boolean> {
     const { api } = this.seller;
-    const { life } = this;
+    const { life, trace } = this;
     life.live(await timeOf(api));
-    const isMade = await this.makes(step);
-    if (isMade) this.trace.push(`${shown(life.now)} ${JSON.stringify(step)}`);
-    return isMade;
+    const text = `${shown(life.now)} ${JSON.stringify(step)}`;
+    try {
+      const isMade = await this.makes(step);
+      if (isMade) trace.push(text);
+      return isMade;
+    } catch (cause) {
+      throw new Error([`${cause}`, ...trace, text].join('\n'), { cause });
+    }
   }
 
   private async makes(step: Step): Promise<boolean> {
     const { seller, life, subscriptionId, userId, sold } = this;
     const { api } = seller;
-    if (life.hasEnded || step.do === 'nothing') return false;
+    if (step.do === 'nothing') return true;
+    if (step.do === 'refund') return refundPart(this, step);
+    if (life.hasEnded) return false;
     if (step.do === 'card') {
+      if (life.isByWire) return false;
       await seller.card(userId, scenarios[step.card]);
       life.live(await timeOf(api));
       life.useCard(step.card);
@@ -185,8 +197,9 @@ export class Subscriber {
     const { prorationDate, totalAmount: confirmTotalAmount } = preview;
     life.live(prorationDate);
     const submit = { ...request, prorationDate, confirmTotalAmount };
-    orThrow(await seller.api.post('/merchant/subscription/update_submit', submit));
-    life.change({ wish, effect, paid: life.cardPays });
+    const { invoiceId, paid } = orThrow(await seller.api.post('/merchant/subscription/update_submit', submit));
+    if (life.isByWire && invoiceId !== '' && !paid) await mark(this, invoiceId);
+    life.change({ wish, effect, paid: life.paysChanges });
     return true;
   }
 
@@ -224,4 +237,8 @@ const chosen = ({ plans, addons }: Sold, { plan, quantity, addons: many }: Wish)
   }),
 });
 
-export const shown = (at: number): string => new Date(at * 1000).toISOString().slice(0, 19);
+async function all<T>(entries: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const entry of entries) found.push(entry);
+  return found;
+}
