@@ -22,6 +22,16 @@ export async function nextInvoiceOf(reader: Reader, subscriptionId: string, from
   return row && String(row.invoice_id);
 }
 
+/** The name of an invoice while it is a draft; undefined once it is not. */
+export async function draftNameOf(reader: Reader, invoiceId: string): Promise<string | undefined> {
+  const [row] = await reader.query(
+    `select invoice_name from invoices
+     where merchant_id = $1 and invoice_id = $2 and status = 'pending' and deleted_time = 0`,
+    [reader.merchantId, invoiceId],
+  );
+  return row && String(row.invoice_name);
+}
+
 /** True while the money of an open invoice of a subscription may be taken: a charge or capture awaits its outcome. */
 export async function isAwaited(reader: Reader, subscriptionId: string): Promise<boolean> {
   const rows = await reader.query(

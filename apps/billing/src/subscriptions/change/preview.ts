@@ -24,7 +24,7 @@ import { boundAfter, type ChangeQuote, itemsToDefer } from './discount.js';
 import { newPeriodCharge } from './next-period.js';
 import { PlanChanges } from './plan-changes.js';
 import { quoteChange } from './quote.js';
-import { upcomingInvoiceOf } from './upcoming-invoice.js';
+import { firstToBill, upcomingInvoiceOf } from './upcoming-invoice.js';
 
 /** subscription/update_preview: what update_submit would bill, by the same quote. */
 @Controller()
@@ -105,6 +105,7 @@ export class ChangePreview {
     const charge = charged && decision.effect === 'periodEnd' && (await newPeriodCharge(tx, charged, paid));
     if (charge) return previewOf(tx, await calculateInvoice(tx, charge.input, { sellerCountryCode, gateway }));
     const last = paid ? entered(then, periodOf(then, paid)) : then;
+    if (paid && endsWithPeriod(last)) return null;
     const billed = await this.arrears.items(tx, sub, sub.currentPeriodEnd);
     // usage that the change bills is not billed again
     const usage = newPeriod
@@ -112,11 +113,17 @@ export class ChangePreview {
       : billed.filter(({ metricCharge }) => !ended.metricIds?.has(metricCharge?.metricId ?? 0));
     const open = periods.find(row => row.startAt === sub.currentPeriodEnd && row.state === 'open');
     const known = { usage, replaces: open?.invoiceId ?? '' };
-    const { input: next } = upcomingInvoiceOf(last, undefined, Math.max(tx.now, invoiceTimeOf(last)), known);
-    const named = decision.effect === 'periodEnd' ? { ...next, name: 'SubscriptionDowngrade' } : next;
-    return previewOf(tx, await calculateInvoice(tx, named, { sellerCountryCode, gateway }));
+    const first = upcomingInvoiceOf(last, undefined, momentOf(tx, last), known);
+    const next = await firstToBill(first, async later => upcomingInvoiceOf(later, undefined, momentOf(tx, later)));
+    if (!next) return null;
+    const isOfChange = decision.effect === 'periodEnd' && !paid && next === first;
+    const input = isOfChange ? { ...next.input, name: 'SubscriptionDowngrade' } : next.input;
+    return previewOf(tx, await calculateInvoice(tx, input, { sellerCountryCode, gateway }));
   }
 }
+
+/** The time at which the next invoice of a subscription is made. */
+const momentOf = ({ now }: Tx, sub: Subscription): number => Math.max(now, invoiceTimeOf(sub));
 
 /** Ends a transaction with what it found out. */
 class PreviewResult<T> extends Error {

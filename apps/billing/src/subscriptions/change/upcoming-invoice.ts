@@ -5,7 +5,8 @@ import type { Arrears } from '../arrears.js';
 import { renewalInput } from '../domain/invoice-input.js';
 import { pendingInvoiceItem } from '../domain/pending-items.js';
 import type { Period } from '../domain/periods.js';
-import { pricedFrom } from '../domain/repricing.js';
+import { endsWithPeriod } from '../domain/renewal.js';
+import { entered, pricedFrom } from '../domain/repricing.js';
 import { nextPeriod, planOf, type Subscription } from '../domain/subscription.js';
 import { afterDeferred, chosenByNow, type DeferredUpdate, pendingUpdates, updateTermsOf } from '../pending-update.js';
 
@@ -63,6 +64,25 @@ export function upcomingInvoiceOf(
   const priced = pricedFrom(sub, period.start);
   const input = renewalInput(priced, period, [...sub.carried.map(pendingInvoiceItem), ...usage], moment, replaces);
   return { sub: priced, period, input: update ? { ...input, name: 'SubscriptionDowngrade' } : input };
+}
+
+/** The next invoice of a subscription as it is in a later period. */
+export type Following = (then: Subscription) => Promise<UpcomingInvoice>;
+
+/**
+ * The first invoice with lines, from a next period on: one without, such as free time, has no document. Undefined where the
+ * subscription ends before one that has.
+ */
+export const firstToBill = async (next: UpcomingInvoice, following: Following): Promise<UpcomingInvoice | undefined> =>
+  next.input.items.length > 0 ? next : firstAfter(next, following);
+
+/** The same after a period, with which a deferred change has taken effect. */
+export async function firstAfter(
+  { sub, period }: Pick<UpcomingInvoice, 'sub' | 'period'>,
+  following: Following,
+): Promise<UpcomingInvoice | undefined> {
+  const then = { ...entered(sub, period), pendingUpdateId: '' };
+  return endsWithPeriod(then) ? undefined : firstToBill(await following(then), following);
 }
 
 /** The unfinished change that takes effect at the end of the period. */

@@ -16,17 +16,24 @@ import type { InvoiceInput } from '../../invoices/domain/items.js';
 import { calculateInvoice } from '../../invoices/issuing/calculate.js';
 import { previewOf } from '../../invoices/issuing/preview.js';
 import { invoicesById } from '../../invoices/lists/details.js';
-import { nextInvoiceOf } from '../../invoices/open-invoices.js';
+import { draftNameOf, nextInvoiceOf } from '../../invoices/open-invoices.js';
 import { Arrears } from '../arrears.js';
 import { newPeriodCharge } from '../change/next-period.js';
-import { deferredOf, type UpcomingInvoice, upcomingInvoice } from '../change/upcoming-invoice.js';
+import {
+  deferredOf,
+  type Following,
+  firstAfter,
+  firstToBill,
+  type UpcomingInvoice,
+  upcomingInvoice,
+} from '../change/upcoming-invoice.js';
 import { unfinishedUpdates } from '../change/views.js';
 import { finalInput, renewalInput } from '../domain/invoice-input.js';
 import { lastUsageEnd } from '../domain/items-to-bill.js';
 import { pendingInvoiceItem } from '../domain/pending-items.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { endsWithPeriod, periodOf } from '../domain/renewal.js';
-import { entered, pricedFrom } from '../domain/repricing.js';
+import { pricedFrom } from '../domain/repricing.js';
 import { hasEnded, type Subscription } from '../domain/subscription.js';
 import { afterDeferred } from '../pending-update.js';
 import { periodsFrom } from '../periods.js';
@@ -91,6 +98,7 @@ async function followingInvoice(reader: Reader, arrears: Arrears, sub: Subscript
   const paid = rows.find(({ startAt, state }) => startAt === currentPeriodEnd && state === 'paid');
   if (paid) return oncePaid(reader, arrears, sub, paid);
   const next = await nextOrDraft(reader, arrears, sub, { moment, rows });
+  if (!next) throw none(sub, 'ends with its trial');
   return calculated(reader, next.sub, next.input);
 }
 
@@ -103,10 +111,17 @@ async function oncePaid(reader: Reader, arrears: Arrears, sub: Subscription, pai
   const after = pricedFrom(update ? afterDeferred(sub, update) : sub, paid.startAt);
   const charge = update && (await newPeriodCharge(reader, { sub, after }, paid));
   if (charge) return calculated(reader, after, charge.input);
-  const then = entered(sub, periodOf(sub, paid));
-  const next = await upcomingInvoice(reader, then, { arrears, moment: Math.max(reader.now, invoiceTimeOf(then)) });
+  const period = periodOf(sub, paid);
+  const { sub: then } = await upcomingInvoice(reader, sub, { arrears, moment: reader.now, known: period });
+  const next = await firstAfter({ sub: then, period }, following(reader, arrears));
+  if (!next) throw none(sub, 'ends with its trial');
   return calculated(reader, next.sub, next.input);
 }
+
+const following =
+  (reader: Reader, arrears: Arrears): Following =>
+  then =>
+    upcomingInvoice(reader, then, { arrears, moment: Math.max(reader.now, invoiceTimeOf(then)) });
 
 async function calculated(reader: Reader, { gatewayId }: Subscription, bill: InvoiceInput): Promise<Invoice> {
   const [gateway, sellerCountryCode] = await Promise.all([findGateway(reader, gatewayId), sellerCountry(reader)]);
@@ -115,22 +130,25 @@ async function calculated(reader: Reader, { gatewayId }: Subscription, bill: Inv
 
 /**
  * The invoice of the current period, where usage has it made after the period's start: its draft as it would be finished
- * now, or the one that replaces it where it was cancelled. Else the invoice of the next period.
+ * now, or the one that replaces it where it was cancelled. Else that of the next period that bills something; undefined
+ * where it ends before.
  */
 async function nextOrDraft(
   reader: Reader,
   arrears: Arrears,
   sub: Subscription,
   { moment, rows }: { moment: number; rows: readonly PeriodRow[] },
-): Promise<Pick<UpcomingInvoice, 'sub' | 'input'>> {
+): Promise<Pick<UpcomingInvoice, 'sub' | 'input'> | undefined> {
   const waiting = rows.find(
     ({ startAt, finishAt, remakeAt, state }) =>
       startAt === sub.currentPeriodStart && state === 'open' && (finishAt > 0 || remakeAt > 0),
   );
-  if (!waiting) return upcomingInvoice(reader, sub, { arrears, moment });
+  if (!waiting) return firstToBill(await upcomingInvoice(reader, sub, { arrears, moment }), following(reader, arrears));
   const others = [...sub.carried.map(pendingInvoiceItem), ...(await arrears.items(reader, sub, waiting.startAt))];
   const finish = Math.max(reader.now, waiting.remakeAt);
-  return { sub, input: renewalInput(sub, periodOf(sub, waiting), others, finish) };
+  const input = renewalInput(sub, periodOf(sub, waiting), others, finish);
+  // the draft of a deferred change keeps its name
+  return { sub, input: { ...input, name: (await draftNameOf(reader, waiting.invoiceId)) ?? input.name } };
 }
 
 /** Why no invoice follows for a subscription: the message of preview_subscription_next_invoice; '' where one does. */
@@ -138,6 +156,8 @@ export async function whyNoneFollows(reader: Reader, arrears: Arrears, sub: Subs
   try {
     const last = await lastPeriod(reader, sub);
     if (last && (sub.status === 'active' || hasEnded(sub.status))) await lastUsage(reader, arrears, sub, last);
+    // a trial that is left may have nothing to bill
+    if (!last && sub.cancelAtPeriodEnd && sub.status === 'active') await followingInvoice(reader, arrears, sub);
     return '';
   } catch (error) {
     if (error instanceof Rejected && error.slug === WITHOUT) return error.message;

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addTrialTime, cancelInvoice, invoiceStatus, previewNextInvoice, submitChange } from '@recur/contracts';
+import {
+  addTrialTime,
+  cancelInvoice,
+  invoiceStatus,
+  previewChange,
+  previewNextInvoice,
+  submitChange,
+} from '@recur/contracts';
 import { type Subscribers, subscribers, utc } from '../../world/clock.js';
 
 let s: Subscribers;
@@ -179,6 +186,52 @@ it('a free step that is known already is previewed by the invoice after it', asy
   });
   const { invoice } = await s.t.done(previewNextInvoice, { subscriptionId }, s.merchant);
   expect(invoice).toMatchObject({ invoiceId: '', totalAmount: 1000, periodStart: utc('2026-03-07') });
+});
+
+describe('free time that is to come', () => {
+  const free = steps.map((step, at) => ({ ...step, trialPrice: at === 0 ? 100 : 0 }));
+  const next = async (subscriptionId: string) => s.t.call(previewNextInvoice, { subscriptionId }, s.merchant);
+
+  it('is previewed by the invoice after it, known or not', async () => {
+    const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan({ multiTrials: free }) });
+    const after = { invoiceId: '', totalAmount: 1000, periodStart: utc('2026-03-07'), periodEnd: utc('2026-04-07') };
+    expect(await next(id)).toMatchObject({ data: { invoice: after } });
+    await s.to('2026-02-05');
+    expect(await next(id)).toMatchObject({ data: { invoice: after } });
+    await s.to('2026-03-08');
+    expect(await s.invoices(id)).toEqual(['Create paid 01-31 02-07 100', 'Cycle paid 03-07 04-07 1000']);
+  });
+
+  it('that it ends with has no invoice after it', async () => {
+    const planId = s.plan({ multiTrials: free, cancelAtTrialEnd: 1 });
+    const { id } = await s.subscribe({ userId: await s.userWithCard(), planId });
+    const refused = { ok: false, slug: 'subscription_without_next_invoice' };
+    expect(await next(id)).toMatchObject(refused);
+    await s.to('2026-02-05');
+    expect(await next(id)).toMatchObject(refused);
+    await s.to('2026-03-08');
+    expect(await s.dates(id)).toBe('cancelled 02-07 03-07');
+    expect(await s.invoices(id)).toEqual(['Create paid 01-31 02-07 100']);
+  });
+
+  it('and a deferred change before it are previewed by the invoice after both', async () => {
+    const [large, small] = [s.plan({ amount: 2000, multiTrials: free }), s.plan({ amount: 700 })];
+    const { id } = await s.subscribe({ userId: await s.userWithCard(), planId: large });
+    const change = {
+      subscriptionId: id,
+      newPlanId: small,
+      quantity: 1,
+    };
+    const after = { invoiceName: 'SubscriptionCycle', totalAmount: 700, periodStart: utc('2026-03-07') };
+    const { nextPeriodInvoice } = await s.t.done(previewChange, change, s.merchant);
+    expect(nextPeriodInvoice).toMatchObject(after);
+    await s.t.done(submitChange, change, s.merchant);
+    expect(await next(id)).toMatchObject({ data: { invoice: after } });
+    await s.to('2026-02-06T23:30');
+    expect(await next(id)).toMatchObject({ data: { invoice: after } });
+    await s.to('2026-03-08');
+    expect(await s.invoices(id)).toEqual(['Create paid 01-31 02-07 100', 'Cycle paid 03-07 04-07 700']);
+  });
 });
 
 it('parks a subscription of which more than three periods were missed while billing was away', async () => {

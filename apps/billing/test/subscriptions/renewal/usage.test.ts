@@ -17,6 +17,7 @@ import {
   PlanAutoChargeConfig,
   previewChange,
   previewNextInvoice,
+  submitChange,
   userUsage,
 } from '@recur/contracts';
 import { type Subscribers, subscribers, utc } from '../../world/clock.js';
@@ -250,4 +251,16 @@ it('the limits of a period are kept when its invoice is paid', async () => {
   expect(await kept()).toMatchObject({ isLatestPaidInvoice: true, userHistoryMetric: { limitStats: of5(20) } });
   await s.to('2026-04-01');
   expect(await kept()).toMatchObject({ isLatestPaidInvoice: false, userHistoryMetric: { limitStats: of5(30) } });
+});
+
+it('is previewed as its draft is named, where a deferred change made that', async () => {
+  const { id, userId } = await subscribed('succeeds', {}, { amount: 2000 });
+  await use(userId, 3);
+  const newPlanId = plan({ amount: 1000 });
+  await s.t.done(submitChange, { subscriptionId: id, newPlanId, quantity: 1 }, s.merchant);
+  await s.to('2026-02-28T00:10');
+  const { invoiceName, totalAmount } = await next(id);
+  expect([invoiceName, totalAmount]).toEqual(['SubscriptionDowngrade', 1030]);
+  await s.to('2026-02-28T04:00');
+  expect(await s.invoices(id)).toEqual(['Create paid 01-31 02-28 2000', 'Downgrade paid 02-28 03-31 1030']);
 });
