@@ -3,7 +3,6 @@ import {
   anyMember,
   anyUser,
   type ErrorKind,
-  emittedEventNames,
   errors,
   eventOccasions,
   events,
@@ -141,7 +140,7 @@ function eventSection(): string {
   const names = webhookEventNames.map(name => `\`${name}\``).join(', ');
   return [
     '## Event names',
-    `An endpoint may subscribe to any of these; \`webhook/event_list\` returns those that have an example below.\n\n${names}`,
+    `An endpoint may subscribe to any of these, as \`webhook/event_list\` returns them.\n\n${names}`,
     '## Webhook bodies',
     'Headers, signature and retries are described in [api.md](api.md#webhooks).',
     ...bodies,
@@ -150,7 +149,7 @@ function eventSection(): string {
 
 /** The page with its tables: when each event is sent, and the columns of imports. */
 export function withTables(page: string): string {
-  const occasions = emittedEventNames.map(name => [`\`${name}\``, eventOccasions[name]]);
+  const occasions = webhookEventNames.map(name => [`\`${name}\``, eventOccasions[name]]);
   const columns = importTasks.map(
     task => `**${task}**\n\n${table(['column', 'required', 'meaning'], columnRows(task))}`,
   );

@@ -1,9 +1,7 @@
 import {
   bizType,
   createFrom,
-  type EmittedEventName,
   type EventData,
-  emittedEventNames,
   emptyOf,
   endpointStatus,
   events,
@@ -25,6 +23,8 @@ import {
   userBillingType,
   userType,
   WebhookEndpoint,
+  type WebhookEventName,
+  webhookEventNames,
 } from '@recur/contracts';
 import { subscriptionStates } from './subscription-examples.js';
 
@@ -219,8 +219,8 @@ const addon: OnetimePaymentItem = {
   status: onetimeAddonStatus.created,
 };
 
-/** A state after each emitted webhook event, with its position in the object's history. */
-const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] } = {
+/** A state after each webhook event, with its position in the object's history. */
+const states: { [N in WebhookEventName]: [sequence: number, data: EventData<N>] } = {
   'subscription.pending_update.create': [1, change],
   'subscription.pending_update.success': [2, { ...change, status: pendingUpdateStatus.finished, paid: 1 }],
   'subscription.pending_update.cancelled': [2, { ...change, status: pendingUpdateStatus.cancelled }],
@@ -254,7 +254,7 @@ const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] 
 };
 
 /** The body of a webhook of each type: what an endpoint is sent, with the fields that are empty left as they are. */
-export const examples = emittedEventNames.map(type => {
+export const examples = webhookEventNames.map(type => {
   const [sequence, data] = states[type];
   const { aggregate } = events[type];
   const timestamp = new Date(at * 1000).toISOString();

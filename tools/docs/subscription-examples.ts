@@ -53,6 +53,9 @@ export const subscriptionStates = {
   'subscription.cancelled': [3, { ...active, ...over, status: subscriptionStatus.cancelled }],
   'subscription.end.of.this.cycle': [3, { ...active, cancelAtPeriodEnd: noYes.yes }],
   'subscription.resume.end.of.this.cycle': [4, active],
+  'subscription.track': [3, active],
+  'subscription.track.willcancel': [4, { ...active, cancelAtPeriodEnd: noYes.yes }],
+  'subscription.track.user.outofsubscribe': [4, { ...active, ...over, status: subscriptionStatus.cancelled }],
   'subscription.expired': [4, { ...active, ...over, status: subscriptionStatus.expired }],
   'subscription.failed': [2, { ...pending, ...over, status: subscriptionStatus.failed }],
 } satisfies Record<string, [number, Subscription]>;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, createClient, type Input, orThrow } from '@recur/client';
-import { emittedEventNames } from '@recur/contracts';
+import { webhookEventNames } from '@recur/contracts';
 import type { Merchant } from '../local/settings.js';
 import type { Receiver } from './receiver.js';
 
@@ -54,7 +54,7 @@ export async function openShop(baseUrl: string, merchant: Merchant, receiver: Re
   // the first: what happens before it is there may go out to it, or not
   // the events of the version that runs, which may be older than this checkout
   const { eventList } = orThrow(await api.post('/merchant/webhook/event_list', {}));
-  const events = emittedEventNames.filter(name => eventList.includes(name));
+  const events = webhookEventNames.filter(name => eventList.includes(name));
   const { endpointId } = orThrow(await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events }));
   const [planId, userId] = await Promise.all([
     activePlan(api),

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Client, createClient, orThrow } from '@recur/client';
-import { emittedEventNames } from '@recur/contracts';
+import { webhookEventNames } from '@recur/contracts';
 import { allDelivered, databases, settled } from '../journeys/oracle.js';
 import { type Receiver, startReceiver } from '../journeys/receiver.js';
 import { Failure } from '../local/failure.js';
@@ -53,7 +53,7 @@ export async function simulated(
 ): Promise<Entry[]> {
   const { apiKey } = await stack.merchant(scenario.title);
   const api = createClient({ baseUrl: stack.facts().baseUrl, credential: apiKey });
-  orThrow(await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: [...emittedEventNames] }));
+  orThrow(await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: [...webhookEventNames] }));
   const steps = await lived(api, scenario, tell);
   const { ask, close } = databases(stack.facts());
   await settled(ask, allDelivered).finally(close);

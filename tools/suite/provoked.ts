@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { emittedEventNames, operations } from '@recur/contracts';
+import { operations, webhookEventNames } from '@recur/contracts';
 import { notProvoked } from './notProvoked.js';
 
 /** Differences between the contract table and the provocations that a whole test run recorded, a sentence each. */
@@ -31,7 +31,7 @@ export function faults(
 export function declared(): string[] {
   return [
     ...operations.flatMap(({ name, errors }) => errors.map(slug => `error ${name} ${slug}`)),
-    ...emittedEventNames.map(type => `event ${type}`),
+    ...webhookEventNames.map(type => `event ${type}`),
   ];
 }
 

@@ -4,7 +4,7 @@ import { sources } from './sources.js';
 
 /** The most of each number; of `median`, the least. */
 const bounds: Record<string, House> = {
-  'apps/billing/src': { files: 284, median: 110, small: 26, upward: 0, registries: 0, shared: 6, spreads: 0 },
+  'apps/billing/src': { files: 285, median: 110, small: 26, upward: 0, registries: 0, shared: 6, spreads: 0 },
   'apps/catalog/src': { files: 47, median: 56, small: 22, upward: 0, registries: 0, shared: 5, spreads: 0 },
   'apps/gateway/src': { files: 50, median: 60, small: 16, upward: 0, registries: 0, shared: 2, spreads: 1 },
   'apps/identity/src': { files: 95, median: 52, small: 34, upward: 0, registries: 0, shared: 3, spreads: 0 },

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { objectOf } from '@recur/client';
-import { emittedEventNames } from '@recur/contracts';
+import { webhookEventNames } from '@recur/contracts';
 import { checkoutRoot } from '../local/home.js';
 
 const page = readFileSync(path.join(checkoutRoot(), 'docs/webhooks.md'), 'utf8');
@@ -29,7 +29,7 @@ const data = (id: number) => ({
   paymentId: `pay_${id}`,
   refundId: `rf_${id}`,
 });
-const events = [1, 2].flatMap(id => emittedEventNames.map(type => ({ type, data: data(id) })));
+const events = [1, 2].flatMap(id => webhookEventNames.map(type => ({ type, data: data(id) })));
 /** For each value, where it occurs first. */
 const pattern = (values: readonly unknown[]) => values.map(value => values.indexOf(value));
 

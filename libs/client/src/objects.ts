@@ -1,16 +1,16 @@
-import type { EmittedEventName, EventData, events } from '@recur/contracts';
+import type { EventData, events, WebhookEventName } from '@recur/contracts';
 import type { UnknownEvent } from './webhook.js';
 
 type Events = typeof events;
 /** The kinds of objects that webhook events are about. */
-export type Kind = Events[EmittedEventName]['aggregate'];
+export type Kind = Events[WebhookEventName]['aggregate'];
 /** The names of the events of a kind. */
 export type Named<K extends Kind> = {
-  [N in EmittedEventName]: Events[N]['aggregate'] extends K ? N : never;
-}[EmittedEventName];
+  [N in WebhookEventName]: Events[N]['aggregate'] extends K ? N : never;
+}[WebhookEventName];
 
 /** The kind of object of every event. */
-const kinds: { readonly [N in EmittedEventName]: Events[N]['aggregate'] } = {
+const kinds: { readonly [N in WebhookEventName]: Events[N]['aggregate'] } = {
   'subscription.created': 'subscription',
   'subscription.activated': 'subscription',
   'subscription.updated': 'subscription',
@@ -19,6 +19,9 @@ const kinds: { readonly [N in EmittedEventName]: Events[N]['aggregate'] } = {
   'subscription.cancelled': 'subscription',
   'subscription.end.of.this.cycle': 'subscription',
   'subscription.resume.end.of.this.cycle': 'subscription',
+  'subscription.track': 'subscription',
+  'subscription.track.willcancel': 'subscription',
+  'subscription.track.user.outofsubscribe': 'subscription',
   'subscription.expired': 'subscription',
   'subscription.failed': 'subscription',
   'subscription.pending_update.create': 'pendingUpdate',
@@ -71,7 +74,7 @@ const keys: { readonly [K in Kind]: (data: EventData<Named<K>>) => string } = {
 
 /** The kind of object of an event; undefined for a name that this version does not know. */
 export const kindOf = (type: string): Kind | undefined =>
-  Object.hasOwn(kinds, type) ? kinds[type as EmittedEventName] : undefined;
+  Object.hasOwn(kinds, type) ? kinds[type as WebhookEventName] : undefined;
 
 /** The object of an event, such as `7 invoice in_…` of merchant 7; undefined for an event that this version does not know. */
 export function objectOf({ type, merchantId, data }: UnknownEvent): string | undefined {

@@ -1,4 +1,4 @@
-import type { EmittedEventName } from '@recur/contracts';
+import type { WebhookEventName } from '@recur/contracts';
 import { type Kind, kindOf, type Named, objectOf } from './objects.js';
 import {
   assertSecrets,
@@ -27,7 +27,7 @@ export interface WebhookOrder<T = void> {
 type Handler<E, T> = (event: E, transaction: T) => unknown;
 
 /** Handlers of events by name; `default` gets those without a handler, and those of later versions. */
-export type WebhookHandlers<T = void> = { [N in EmittedEventName]?: Handler<WebhookEvent<N>, T> } & {
+export type WebhookHandlers<T = void> = { [N in WebhookEventName]?: Handler<WebhookEvent<N>, T> } & {
   default?: Handler<UnknownEvent, T>;
 };
 /**
@@ -110,7 +110,7 @@ function tasksOf<T>(event: UnknownEvent, on: WebhookHandlers<T>, latest: Webhook
   const follower = kind && (latest as Partial<Record<Kind, Handler<UnknownEvent, T>>>)[kind];
   // the object of a sample is blank
   if (object !== undefined && follower && !test) tasks.push({ place: { object, sequence }, handler: follower });
-  const named = Object.hasOwn(on, type) ? (on[type as EmittedEventName] as Handler<UnknownEvent, T>) : undefined;
+  const named = Object.hasOwn(on, type) ? (on[type as WebhookEventName] as Handler<UnknownEvent, T>) : undefined;
   const handler = named ?? on.default;
   if (handler) tasks.push({ place: { object: `event ${id}`, sequence: 1 }, handler });
   return tasks;

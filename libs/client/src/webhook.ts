@@ -1,4 +1,4 @@
-import type { EmittedEventName, EventData } from '@recur/contracts';
+import type { EventData, WebhookEventName } from '@recur/contracts';
 
 interface Event<N extends string, D> {
   /** The same at each attempt: what was handled under it is handled. */
@@ -15,7 +15,7 @@ interface Event<N extends string, D> {
 }
 
 /** An event as a webhook delivers it, any or those of some names. */
-export type WebhookEvent<N extends EmittedEventName = EmittedEventName> = { [K in N]: Event<K, EventData<K>> }[N];
+export type WebhookEvent<N extends WebhookEventName = WebhookEventName> = { [K in N]: Event<K, EventData<K>> }[N];
 /** Any event, also of a name that came with a later version of the API. */
 export type UnknownEvent = Event<string, unknown>;
 

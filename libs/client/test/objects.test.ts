@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { emittedEventNames, events } from '@recur/contracts';
+import { events, webhookEventNames } from '@recur/contracts';
 import { objectOf } from '../src/index.js';
 
 const apps = path.join(import.meta.dirname, '../../../apps');
@@ -22,7 +22,7 @@ const aggregates = readdirSync(apps, { recursive: true, encoding: 'utf8' })
   .filter(file => /^\w+\/src\/.*\.ts$/.test(file))
   .flatMap(file => declared(readFileSync(path.join(apps, file), 'utf8')));
 
-const aggregateOf = (type: (typeof emittedEventNames)[number]): Declared => {
+const aggregateOf = (type: (typeof webhookEventNames)[number]): Declared => {
   const found = aggregates.filter(({ name }) => name === events[type].aggregate);
   expect(found).toHaveLength(1);
   return found[0] as Declared;
@@ -56,9 +56,9 @@ describe('the object of an event', () => {
     expect(declared("x = aggregate({\n ...{ name: 'a', table: bs, key: 'cId' },\n});")).toEqual([
       { name: 'a', table: 'bs', key: 'cId' },
     ]);
-    expect(emittedEventNames.length).toBeGreaterThan(35);
-    for (const one of emittedEventNames) {
-      for (const other of emittedEventNames) {
+    expect(webhookEventNames.length).toBeGreaterThan(35);
+    for (const one of webhookEventNames) {
+      for (const other of webhookEventNames) {
         const isTogether = aggregateOf(one).table === aggregateOf(other).table;
         expect([one, other, keyOf(one) === keyOf(other)]).toEqual([one, other, isTogether]);
       }
@@ -66,7 +66,7 @@ describe('the object of an event', () => {
     expect(keyOf('payment.report.mismatch')).toBe(keyOf('payment.success'));
   });
 
-  it.each(emittedEventNames)('of %s is told by the key of its service, and by nothing else', type => {
+  it.each(webhookEventNames)('of %s is told by the key of its service, and by nothing else', type => {
     const { key } = aggregateOf(type);
     const telling = Object.keys(ids).filter(field => keyOf(type, { ...ids, [field]: 'another' }) !== keyOf(type));
     expect(telling.sort()).toEqual([...(shown[key] ?? [key])].sort());
@@ -77,6 +77,7 @@ describe('the object of an event', () => {
   });
 
   it('of a name that is not known is none', () => {
-    for (const type of ['invoice.eaten', 'constructor', '', 'subscription.track']) expect(keyOf(type)).toBeUndefined();
+    for (const type of ['invoice.eaten', 'constructor', '', 'subscription.tracked'])
+      expect(keyOf(type)).toBeUndefined();
   });
 });

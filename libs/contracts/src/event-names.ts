@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * Webhook event names in the order of webhook/event_list. An endpoint may subscribe to any of them, emitted yet or
- * not; `emittedEventNames` has those that are.
- */
+/** Names of the webhook events, in the order of webhook/event_list. */
 export const webhookEventNames = [
   'subscription.created',
   'subscription.activated',
@@ -52,14 +49,12 @@ export const webhookEventNames = [
 ] as const;
 export type WebhookEventName = (typeof webhookEventNames)[number];
 
-/** Input schema for one of these event names. An unknown name is quoted in the message, since a list holds many. */
-export const eventNameAmong = <const N extends readonly [string, ...string[]]>(names: N) =>
-  z.enum(names, {
+/** A webhook event name. An unknown one is quoted in the message, since a list holds many. */
+export const eventName = z
+  .enum(webhookEventNames, {
     error: ({ input }) => {
       const unknown = typeof input === 'string' ? `: ${JSON.stringify(input.slice(0, 80))}` : '';
       return `must be an event name of webhook/event_list${unknown && ` and is not one of them${unknown}`}`;
     },
-  });
-
-/** A webhook event name, emitted yet or not. */
-export const eventName = eventNameAmong(webhookEventNames).meta({ 'x-shape': 'EventName' });
+  })
+  .meta({ 'x-shape': 'EventName' });

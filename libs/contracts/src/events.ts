@@ -15,7 +15,7 @@ import { MerchantMetric } from './catalog/metrics.js';
 import { Plan } from './catalog/plan-shape.js';
 import { Product } from './catalog/products.js';
 import { memberStatus, optAccountType, totpType } from './codes.js';
-import { eventNameAmong, type WebhookEventName, webhookEventNames } from './event-names.js';
+import type { WebhookEventName } from './event-names.js';
 import { code, flag, integer, type Shape, text, time } from './field.js';
 import { AuthProvider } from './identity/auth-providers.js';
 import { MerchantState } from './identity/merchants.js';
@@ -146,6 +146,9 @@ export const events = {
   'subscription.cancelled': webhook('billing', 'subscription', Subscription),
   'subscription.end.of.this.cycle': webhook('billing', 'subscription', Subscription),
   'subscription.resume.end.of.this.cycle': webhook('billing', 'subscription', Subscription),
+  'subscription.track': webhook('billing', 'subscription', Subscription),
+  'subscription.track.willcancel': webhook('billing', 'subscription', Subscription),
+  'subscription.track.user.outofsubscribe': webhook('billing', 'subscription', Subscription),
   'subscription.expired': webhook('billing', 'subscription', Subscription),
   'subscription.failed': webhook('billing', 'subscription', Subscription),
   'subscription.pending_update.create': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
@@ -226,22 +229,9 @@ export const events = {
   'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),
 
   'operation.logged': internal('every', 'operation', OperationLogged),
-};
+} satisfies Record<WebhookEventName, unknown> & Record<string, unknown>;
 export type EventName = keyof typeof events;
 export type EventData<N extends EventName = EventName> = z.output<(typeof events)[N]['data']>;
-
-/** Names of the webhook events that are emitted, in the order of `webhookEventNames`. */
-export const emittedEventNames: readonly EmittedEventName[] = webhookEventNames.filter(isEmitted);
-export type EmittedEventName = WebhookEventName & EventName;
-
-function isEmitted(name: WebhookEventName): name is EmittedEventName {
-  return name in events;
-}
-
-/** The name of a webhook event that is emitted, as an input. */
-export const emittedName = eventNameAmong(emittedEventNames as [EmittedEventName, ...EmittedEventName[]]).meta({
-  'x-shape': 'EmittedEventName',
-});
 
 /** An event on the wire, with unchecked `data`. */
 export const EventEnvelope = z.object({

@@ -139,8 +139,10 @@ export abstract class Collection {
   }
 
   protected ended(status: Status): void {
+    const hasBegun = this.status !== 'pending';
     this.status = status;
     this.events.push(status);
+    if (hasBegun) this.events.push('track.user.outofsubscribe');
   }
 
   protected abstract get current(): Row | undefined;

@@ -23,6 +23,8 @@ export abstract class Course extends Collection {
   protected day = 0;
   protected k = 0;
   trialEnd = 0;
+  /** The end of a period that was told to be that of the subscription. */
+  protected toldEnd = 0;
   protected step = 0;
   protected steps: { start: number; end: number; price: number }[] = [];
 
@@ -127,6 +129,23 @@ export abstract class Course extends Collection {
   }
 
   protected get due(): Due | undefined {
+    const { collectionOrCycle: next, endNotice: notice } = this;
+    return notice && notice.at < (next?.at ?? Infinity) ? notice : next;
+  }
+
+  /** Tells that it ends with its period, once for each end. */
+  private get endNotice(): Due | undefined {
+    const { end } = this;
+    const isUnderWay = this.status === 'active' || this.status === 'incomplete';
+    if (!isUnderWay || !this.endsWithPeriod || this.toldEnd === end) return undefined;
+    const make = () => {
+      this.toldEnd = end;
+      this.events.push('track.willcancel');
+    };
+    return { at: end - leads[this.interval(this.wish).unit], make };
+  }
+
+  private get collectionOrCycle(): Due | undefined {
     const { waiting, collecting, cycleStep: step } = this;
     if (this.hasEnded) return collecting;
     if (waiting?.waits) return { at: waiting.waits, make: () => this.complete(waiting) };
@@ -183,6 +202,7 @@ export abstract class Course extends Collection {
   private bill(row: Row, usage: readonly ModelLine[], chargedFrom: number): void {
     const { doc } = Object.assign(row, { doc: this.billOf(row, usage) });
     row.open = doc !== undefined && doc.total > doc.spent;
+    if (row.open && this.status !== 'pending') this.events.push('track');
     if (row.open) this.opened(row, chargedFrom);
     else this.pay(row);
   }

@@ -247,6 +247,7 @@ export class Life extends Course {
   cancelAtPeriodEnd(): void {
     this.dropLater();
     this.endsWithPeriod = true;
+    this.toldEnd = 0;
     this.events.push('end.of.this.cycle');
   }
 

@@ -34,6 +34,7 @@ import { Histories1763683200061 } from './0061-histories.js';
 import { GeneratedCodes1763683200062 } from './0062-generated-codes.js';
 import { Exports1763683200065 } from './0065-exports.js';
 import { Imports1763683200066 } from './0066-imports.js';
+import { EndNotices1763683200067 } from './0067-end-notices.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -73,4 +74,5 @@ export const migrations = [
   GeneratedCodes1763683200062,
   Exports1763683200065,
   Imports1763683200066,
+  EndNotices1763683200067,
 ];

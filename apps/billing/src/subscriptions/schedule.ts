@@ -8,7 +8,7 @@ import { Arrears, hasUsage, sellsUsage } from './arrears.js';
 import { intervalOf } from './domain/items.js';
 import { isUnannounced } from './domain/price-entry.js';
 import { endsWithPeriod } from './domain/renewal.js';
-import { planOf, type Subscription } from './domain/subscription.js';
+import { isUnderWay, planOf, type Subscription } from './domain/subscription.js';
 
 /** Kind of due work: one item per subscription, due at the next thing that has to happen to it. */
 export const NEXT = 'subscription.next';
@@ -18,7 +18,10 @@ export const FINISH = 'subscription.finish';
 /** Kind of due work: one item per subscription with a price change to announce. */
 export const PRICE_NOTICE = 'subscription.price_notice';
 
-/** Seconds before the end of a period at which the next invoice is made. */
+/** Kind of due work: one item per subscription that ends with its period, due when its end is near. */
+export const END_NOTICE = 'subscription.end_notice';
+
+/** Seconds before the end of a period at which the next invoice is made, and an end with it is announced. */
 const leadTimes: Record<IntervalUnit, number> = {
   day: 3600,
   week: DAY_SECONDS,
@@ -31,13 +34,31 @@ export function leadOf(sub: Subscription): number {
   return sellsUsage(sub.planSnapshot) ? 0 : leadTimes[intervalOf(planOf(sub)).unit];
 }
 
-/** Schedules the next thing that happens to a subscription, or takes it off the schedule where it has ended. */
-export function scheduleNext(tx: Tx, sub: Subscription): void {
-  const { subscriptionId, status } = sub;
-  if (status === 'active' || status === 'incomplete') tx.schedule(NEXT, subscriptionId, nextDue(sub));
+/**
+ * Schedules the next thing that happens to a subscription, or takes it off the schedule where it has ended. `before` is
+ * what it was until now; undefined for a new one.
+ */
+export function scheduleNext(tx: Tx, sub: Subscription, before: Subscription | undefined): void {
+  const { subscriptionId } = sub;
+  if (isUnderWay(sub)) tx.schedule(NEXT, subscriptionId, nextDue(sub));
   else tx.unschedule(NEXT, subscriptionId);
   schedulePriceNotice(tx, sub);
+  scheduleEndNotice(tx, sub, before);
 }
+
+/** Has its end announced, where it is to end with its period since now, or that has another end. */
+export function scheduleEndNotice(tx: Tx, sub: Subscription, before: Subscription | undefined): void {
+  if (!willEnd(sub)) return;
+  const isKnown = before !== undefined && willEnd(before) && before.currentPeriodEnd === sub.currentPeriodEnd;
+  if (!isKnown) tx.schedule(END_NOTICE, sub.subscriptionId, endNoticeTimeOf(sub));
+}
+
+/** True for one that is under way, and ends with its period. */
+export const willEnd = (sub: Subscription): boolean => isUnderWay(sub) && endsWithPeriod(sub);
+
+/** The second from which the end of its period is near. */
+export const endNoticeTimeOf = (sub: Subscription): number =>
+  sub.currentPeriodEnd - leadTimes[intervalOf(planOf(sub)).unit];
 
 /** Has the notice of a price change looked at again: its time depends on the periods, and on whether it goes on. */
 export function schedulePriceNotice(tx: Tx, { subscriptionId, priceChanges }: Subscription): void {

@@ -18,6 +18,7 @@ import { CreateSubscription, DuplicateSubscriptions } from './create/create.js';
 import { CreatePreview } from './create/preview.js';
 import { RenewSubscription } from './create/renew.js';
 import { SubscriptionStart } from './create/start.js';
+import { EndNotices } from './ends.js';
 import { SubscriptionImports } from './imports/imports.js';
 import { StoredMeteredSubscriptions } from './metered-subscriptions.js';
 import { SubscriptionOutcomes } from './outcomes.js';
@@ -75,6 +76,7 @@ export const subscriptionsWing: Wing = {
     RenewalOutcomes,
     SubscriptionStart,
     PriceNotices,
+    EndNotices,
     PriceWalks,
     PlanChanges,
     ScheduledChanges,
@@ -91,5 +93,6 @@ export const subscriptionsWing: Wing = {
     app.get(SubscriptionOutcomes).work,
     app.get(PriceWalks).work,
     app.get(PriceNotices).work,
+    app.get(EndNotices).work,
   ],
 };

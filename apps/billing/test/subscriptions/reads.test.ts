@@ -33,7 +33,11 @@ describe('a cancellation', () => {
     const { subscriptionId, userId } = await w.active();
     await w.types();
     await w.t.done(cancelSubscription, { userId, reason: 'Too much' });
-    expect(await eventsOf()).toEqual(['subscription.cancelled', 'operation.logged']);
+    expect(await eventsOf()).toEqual([
+      'subscription.cancelled',
+      'subscription.track.user.outofsubscribe',
+      'operation.logged',
+    ]);
     const { subscription } = await w.shown(subscriptionId);
     expect(subscription).toMatchObject({
       status: subscriptionStatus.cancelled,

@@ -1,4 +1,4 @@
-import { anyMember, anyUser, currencies, emittedEventNames, type Operation, patternOf } from '@recur/contracts';
+import { anyMember, anyUser, currencies, type Operation, patternOf, webhookEventNames } from '@recur/contracts';
 import type { Examples } from './examples.js';
 import { empty, Failures, members } from './failures.js';
 import { header, headersOf, onEvery, parameter, parameters } from './headers.js';
@@ -49,7 +49,7 @@ export function openApi(
     externalDocs: { description: 'Guides', url: `${baseUrl}/docs/guides` },
     servers: [{ url: baseUrl }],
     security: [{ apiKey: [] }],
-    tags: tagsOf([...operations.map(({ name }) => name), ...emittedEventNames]),
+    tags: tagsOf([...operations.map(({ name }) => name), ...webhookEventNames]),
     paths,
     webhooks,
     components: {

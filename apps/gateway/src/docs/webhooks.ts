@@ -1,4 +1,4 @@
-import { type EmittedEventName, emittedEventNames, eventOccasions, events } from '@recur/contracts';
+import { eventOccasions, events, type WebhookEventName, webhookEventNames } from '@recur/contracts';
 import { z } from 'zod';
 import { parameter } from './headers.js';
 import { type Components, type Json, pascal } from './schemas.js';
@@ -6,9 +6,9 @@ import { tagOf } from './tags.js';
 
 /** A webhook for each event that is emitted: the request that an endpoint receives. */
 export const webhooksOf = (components: Components): Json =>
-  Object.fromEntries(emittedEventNames.map(name => [name, { post: delivery(name, components) }]));
+  Object.fromEntries(webhookEventNames.map(name => [name, { post: delivery(name, components) }]));
 
-function delivery(name: EmittedEventName, components: Components): Json {
+function delivery(name: WebhookEventName, components: Components): Json {
   return {
     operationId: `event.${name}`,
     summary: eventOccasions[name].replace(/\.$/, ''),
@@ -30,7 +30,7 @@ function delivery(name: EmittedEventName, components: Components): Json {
 }
 
 /** The body of a delivery. */
-function webhookBody(name: EmittedEventName, components: Components): Json {
+function webhookBody(name: WebhookEventName, components: Components): Json {
   const { properties } = components.of(z.object({ data: events[name].data }), 'output') as { properties: Json };
   return {
     type: 'object',

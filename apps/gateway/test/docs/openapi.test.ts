@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   currencies,
-  emittedEventNames,
   errors,
   type Operation,
   operation,
   operations,
   patternOf,
+  webhookEventNames,
 } from '@recur/contracts';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { z } from 'zod';
@@ -237,7 +237,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('has a webhook for each event that is emitted', () => {
-    expect(Object.keys(document.webhooks)).toEqual(emittedEventNames);
+    expect(Object.keys(document.webhooks)).toEqual(webhookEventNames);
     const { post } = document.webhooks['invoice.paid'] ?? {};
     expect(post?.parameters).toHaveLength(3);
     expect(Object.keys(post?.responses ?? {})).toContain('2XX');

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { Controller, Inject } from '@nestjs/common';
 import {
   deleteEndpoint,
-  emittedEventNames,
   type In,
   listEndpoints,
   listWebhookEvents,
   newEndpoint,
   rotateSecret,
   updateEndpoint,
+  webhookEventNames,
   webhookSecret,
 } from '@recur/contracts';
 import { type Caller, CLOCK, type Clock, Db, Handle, Keyring } from '@recur/platform';
@@ -107,6 +107,6 @@ export class Endpoints {
 
   @Handle(listWebhookEvents)
   async eventNames(_: In<typeof listWebhookEvents>) {
-    return { eventList: [...emittedEventNames] };
+    return { eventList: [...webhookEventNames] };
   }
 }

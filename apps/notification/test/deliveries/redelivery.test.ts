@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { emittedEventNames, events, listEndpointLogs, resendWebhook, testEvent } from '@recur/contracts';
+import { events, listEndpointLogs, resendWebhook, testEvent, webhookEventNames } from '@recur/contracts';
 import { makeStand, of64, type Received } from '../stand.js';
 
 const stand = await makeStand();
@@ -93,7 +93,7 @@ describe('webhook/resend', () => {
 describe('webhook/test_event', () => {
   const test = (endpointId: number, event = 'invoice.paid') => t.call(testEvent, { endpointId, event }, merchant);
 
-  it.each(emittedEventNames)('sends an example of %s, marked, to an endpoint that did not subscribe', async type => {
+  it.each(webhookEventNames)('sends an example of %s, marked, to an endpoint that did not subscribe', async type => {
     const { endpointId } = await newOne({ events: [] });
     const other = await newOne({ events: [type] });
     await t.emitted();
@@ -131,7 +131,7 @@ describe('webhook/test_event', () => {
     [{ endpointId: '7' }, '/endpointId'],
     [{ event: undefined }, '/event'],
     [{ event: 'invoice.eaten' }, '/event'],
-    [{ event: 'subscription.track' }, '/event'],
+    [{ event: 'subscription.tracked' }, '/event'],
   ])('refuses %j', async (over, path) => {
     const { endpointId } = await newOne();
     const result = await t.call(testEvent, { endpointId, event: 'invoice.paid', ...over }, merchant);

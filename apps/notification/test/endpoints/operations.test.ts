@@ -1,12 +1,12 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   deleteEndpoint,
-  emittedEventNames,
   listEndpointLogs,
   listEndpoints,
   listWebhookEvents,
   newEndpoint,
   updateEndpoint,
+  webhookEventNames,
   webhookSecret,
 } from '@recur/contracts';
 import type { Event } from '@recur/platform';
@@ -38,7 +38,7 @@ describe('an endpoint', () => {
   });
 
   it('can ask which events there are', async () => {
-    expect(await t.done(listWebhookEvents, {})).toEqual({ eventList: emittedEventNames });
+    expect(await t.done(listWebhookEvents, {})).toEqual({ eventList: webhookEventNames });
   });
 });
 

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type Slug } from '../errors.js';
 import { eventName } from '../event-names.js';
-import { emittedName } from '../events.js';
 import * as input from '../input.js';
 
 // Operations of an automation platform's access token, and OAuth requests as the gateway passes them to notification:
@@ -18,7 +17,7 @@ export const hookInputs = {
   list: z.object({}),
   subscribe: z.object({ url: input.httpUrl, events: input.list(eventName).min(1) }),
   unsubscribe: z.object({ endpointId: input.q.int() }),
-  samples: z.object({ event: emittedName }),
+  samples: z.object({ event: eventName }),
 } as const;
 
 export const AutomationRequest = z.discriminatedUnion('step', [

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { emittedName } from '../events.js';
+import { eventName } from '../event-names.js';
 import { integer, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
 import { operation } from '../operation.js';
@@ -62,7 +62,7 @@ export const testEvent = operation({
   summary: 'Send a sample event to one endpoint, whether or not it subscribes to the event',
   effect: 'write',
   permission: 'configuration.write',
-  input: z.object({ endpointId: input.integer, event: emittedName }),
+  input: z.object({ endpointId: input.integer, event: eventName }),
   output: z.object({ eventId: text.describe('The webhook-id; the body has "test": true and sequence 0') }),
   errors: ['endpoint_not_found', 'endpoint_disabled'],
 });

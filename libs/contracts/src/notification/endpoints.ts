@@ -135,7 +135,7 @@ export const listWebhookEvents = operation({
   name: 'webhook.event_list',
   methods: ['GET', 'POST'],
   path: '/merchant/webhook/event_list',
-  summary: 'Names of the webhook events that are emitted',
+  summary: 'Names of the webhook events',
   effect: 'read',
   permission: 'configuration.read',
   input: Empty,

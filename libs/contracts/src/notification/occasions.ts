@@ -1,7 +1,7 @@
-import type { EmittedEventName } from '../events.js';
+import type { WebhookEventName } from '../event-names.js';
 
 /** When each event happens. */
-export const eventOccasions: Readonly<Record<EmittedEventName, string>> = {
+export const eventOccasions: Readonly<Record<WebhookEventName, string>> = {
   'subscription.created': 'A subscription was created; it may still await its first payment.',
   'subscription.activated':
     'A subscription became active: its first period was paid or is a trial, or it was paid late.',
@@ -12,6 +12,11 @@ export const eventOccasions: Readonly<Record<EmittedEventName, string>> = {
   'subscription.cancelled': 'A subscription was cancelled.',
   'subscription.end.of.this.cycle': 'A subscription was set to end with its current period.',
   'subscription.resume.end.of.this.cycle': 'A subscription that was set to end with its period goes on.',
+  'subscription.track': 'The invoice of the next period of a subscription was made and awaits its payment.',
+  'subscription.track.willcancel':
+    'A subscription that is set to end with its period will end soon; again where the end moves.',
+  'subscription.track.user.outofsubscribe':
+    'The last subscription of a user that was under way has ended: the user has none any more.',
   'subscription.expired': 'A subscription ended because it was not paid.',
   'subscription.failed': 'A subscription ended before it began: its first invoice was not paid.',
   'subscription.pending_update.create':

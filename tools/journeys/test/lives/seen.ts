@@ -20,6 +20,9 @@ export const subscriptionEvents = [
   'cancelled',
   'end.of.this.cycle',
   'resume.end.of.this.cycle',
+  'track',
+  'track.willcancel',
+  'track.user.outofsubscribe',
   'expired',
   'failed',
 ] as const;

@@ -143,7 +143,7 @@ export class PlanChanges {
     const after = await withPlannedPrices(tx, sold);
     const finished = finishUpdate(tx, update);
     tx.step(subscriptionAggregate, after, 'subscription.updated', { log });
-    scheduleNext(tx, after);
+    scheduleNext(tx, after, sub);
     return { sub: after, update: finished };
   }
 

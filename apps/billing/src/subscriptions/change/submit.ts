@@ -139,7 +139,7 @@ export class ChangeSubmit {
   private async withoutPendingItems(tx: Tx, { sub, setOff }: ChangeQuote): Promise<Subscription> {
     const isOnNext = setOff.length > sub.carried.length;
     const left = isOnNext ? await this.planChanges.voidUpcomingInvoice(tx, sub) : sub;
-    if (isOnNext) scheduleNext(tx, left);
+    if (isOnNext) scheduleNext(tx, left, sub);
     return { ...left, carried: [] };
   }
 

@@ -56,5 +56,5 @@ function setEnding(tx: Tx, sub: Subscription, ends: boolean): void {
   const log = ends ? 'CancelAtPeriodEnd' : 'CancelLastCancelAtPeriodEnd';
   if (ends) tx.step(subscriptionAggregate, changed, 'subscription.end.of.this.cycle', { log });
   else tx.step(subscriptionAggregate, changed, 'subscription.resume.end.of.this.cycle', { log });
-  scheduleNext(tx, changed);
+  scheduleNext(tx, changed, sub);
 }

@@ -19,7 +19,7 @@ import { intervalOf } from '../domain/items.js';
 import { assertDueDay } from '../domain/start.js';
 import { hasEnded, isInTrial, moved, planOf, type Subscription } from '../domain/subscription.js';
 import { periodsFrom } from '../periods.js';
-import { NEXT } from '../schedule.js';
+import { NEXT, scheduleEndNotice } from '../schedule.js';
 import { subscriptionPeriods } from '../tables.js';
 import { subscriptionAggregate, subscriptionView } from '../views.js';
 
@@ -116,6 +116,7 @@ export class RunningSubscriptions {
         tx.schedule('invoice.expire', invoiceId, expireTime);
       }
       tx.schedule(NEXT, subscriptionId, tx.now);
+      scheduleEndNotice(tx, granted, sub);
       return {};
     });
   }

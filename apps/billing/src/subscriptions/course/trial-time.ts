@@ -72,7 +72,7 @@ export class TrialTime {
         await this.arrears.moveEnd(tx, before, endAt);
       }
       await moveDeferred(tx, sub);
-      scheduleNext(tx, after);
+      scheduleNext(tx, after, before);
       return {};
     });
   }

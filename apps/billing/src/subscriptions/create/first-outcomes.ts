@@ -1,6 +1,7 @@
 import type { Tx } from '@recur/platform';
 import { releaseReserved } from '../codes.js';
 import { activated, ended, hasEnded, moved } from '../domain/subscription.js';
+import { tellIfLast } from '../ends.js';
 import { type InvoiceOutcome, markPeriod } from '../periods.js';
 import { scheduleNext } from '../schedule.js';
 import { subscriptionAggregate } from '../views.js';
@@ -11,7 +12,7 @@ export async function activateOnPayment(tx: Tx, { sub, invoice }: InvoiceOutcome
   const active = activated(sub, tx.now);
   await markPeriod(tx, invoice, 'paid');
   tx.step(subscriptionAggregate, active, 'subscription.activated');
-  scheduleNext(tx, active);
+  scheduleNext(tx, active, sub);
 }
 
 /** The first invoice has ended unpaid, and its subscription ends with it. */
@@ -25,7 +26,8 @@ export async function endNeverPaid(tx: Tx, { sub, invoice }: InvoiceOutcome, mov
   await releaseReserved(tx, sub);
   const over = ended(sub, move, reason, tx.now);
   tx.step(subscriptionAggregate, over, isFailure ? 'subscription.failed' : 'subscription.cancelled');
-  scheduleNext(tx, over);
+  await tellIfLast(tx, over, sub);
+  scheduleNext(tx, over, sub);
 }
 
 /** A subscription that was never paid is processing while the outcome of its first payment is awaited. */

@@ -62,7 +62,7 @@ export class SubscriptionStart {
     const paid = made === undefined || made.payment === undefined;
     tx.save(subscriptionPeriods, { ...row, state: paid ? 'paid' : 'open' });
     const result = initialStatus(tx, sub, paid, startIncomplete);
-    scheduleNext(tx, result);
+    scheduleNext(tx, result, undefined);
     const { link = '', paymentId = '' } = made?.view ?? {};
     return { invoiceId, link, paid, paymentId, subscription: subscriptionView(result) };
   }

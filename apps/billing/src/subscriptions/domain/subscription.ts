@@ -154,6 +154,10 @@ export function advanced<S extends Timed>(sub: S, period: Period): S {
   return { ...sub, ...current, periodNo: isFull ? sub.periodNo + 1 : sub.periodNo, multiTrial: ended };
 }
 
+/** True for one that has begun, and is not over. */
+export const isUnderWay = ({ status }: Pick<Subscription, 'status'>): boolean =>
+  status === 'active' || status === 'incomplete';
+
 /** True while a trial is under way: its last second is before `trialEnd`. */
 export const isInTrial = ({ trialEnd }: Pick<Subscription, 'trialEnd'>, now: number): boolean => now < trialEnd;
 

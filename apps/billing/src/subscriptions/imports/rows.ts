@@ -72,7 +72,7 @@ export async function takeRows(tx: Tx, ready: readonly Ready[]): Promise<void> {
     const kind = sub.trialEnd > 0 ? 'free' : 'elsewhere';
     const period = { merchantId, subscriptionId, seq: 1, userId, kind, startAt, endAt, invoiceId: '' } as const;
     tx.save(subscriptionPeriods, { ...period, ...notBilled, state: 'paid', createTime: tx.now });
-    scheduleNext(tx, sub);
+    scheduleNext(tx, sub, undefined);
   }
 }
 

@@ -134,7 +134,7 @@ export class RenewalInvoices {
     await this.arrears.close(tx, sub, upcoming.startAt, invoiceId);
     const stepped = { latestInvoiceId: invoiceId, carried: [], modifyTime: tx.now };
     const next = { ...sub, ...stepped, ...withoutWaiting(sub, calculated) };
-    tx.step(subscriptionAggregate, next, made.payment ? 'subscription.updated' : 'subscription.auto_renew.success');
+    tx.step(subscriptionAggregate, next, made.payment ? 'subscription.track' : 'subscription.auto_renew.success');
     const timesMade = draft ? upcoming.timesMade : upcoming.timesMade + 1;
     const row: PeriodRow = {
       ...upcoming,

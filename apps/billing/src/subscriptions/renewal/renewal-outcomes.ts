@@ -11,7 +11,7 @@ import { endsWithPeriod, periodOf } from '../domain/renewal.js';
 import { entered } from '../domain/repricing.js';
 import { hasEnded, moved, type Subscription, suspended } from '../domain/subscription.js';
 import { type InvoiceOutcome, voidPeriod } from '../periods.js';
-import { NEXT } from '../schedule.js';
+import { NEXT, scheduleEndNotice } from '../schedule.js';
 import { chargeTermsOf, subscriptionSettingsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
 import { subscriptionAggregate } from '../views.js';
@@ -47,6 +47,7 @@ export class RenewalOutcomes {
       tx.step(subscriptionAggregate, next, 'subscription.auto_renew.success');
     }
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
+    scheduleEndNotice(tx, next, sub);
   }
 
   private async begin(tx: Tx, sub: Subscription, row: PeriodRow): Promise<void> {

@@ -9,7 +9,7 @@ import { missedPeriods, nextStep, periodOf, type RenewalState, type RenewalStep 
 import { entered } from '../domain/repricing.js';
 import { type Subscription, suspended } from '../domain/subscription.js';
 import { loadRenewalBatch, type RenewalBatch } from '../renewal-batch.js';
-import { FINISH, leadOf, NEXT } from '../schedule.js';
+import { FINISH, leadOf, NEXT, scheduleEndNotice } from '../schedule.js';
 import { chargeTermsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
 import { subscriptionAggregate } from '../views.js';
@@ -233,6 +233,7 @@ function enter(tx: Tx, { sub, upcoming }: RenewalState): RenewalState {
   if (!upcoming) throw new Error(`subscription ${sub.subscriptionId} has no next period`);
   const next = { ...entered(sub, periodOf(sub, upcoming)), modifyTime: tx.now };
   tx.step(subscriptionAggregate, next, 'subscription.updated');
+  scheduleEndNotice(tx, next, sub);
   return { sub: next, current: upcoming, upcoming: undefined };
 }
 

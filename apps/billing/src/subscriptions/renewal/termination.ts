@@ -11,6 +11,7 @@ import { pendingItemsOf } from '../domain/pending-items.js';
 import { isLivePeriod, type PeriodRow } from '../domain/periods.js';
 import type { RenewalState } from '../domain/renewal.js';
 import { ended, type Subscription } from '../domain/subscription.js';
+import { tellIfLast } from '../ends.js';
 import { voidPeriod } from '../periods.js';
 import { loadRenewalBatch } from '../renewal-batch.js';
 import { FINISH, scheduleNext } from '../schedule.js';
@@ -73,7 +74,8 @@ export class SubscriptionTermination {
     const over = { ...ended(before, move, reason, tx.now), carried: [] };
     if (move === 'cancel') tx.step(subscriptionAggregate, over, 'subscription.cancelled');
     else tx.step(subscriptionAggregate, over, move === 'expire' ? 'subscription.expired' : 'subscription.failed');
-    scheduleNext(tx, over);
+    await tellIfLast(tx, over, before);
+    scheduleNext(tx, over, before);
     const carried = [...before.carried];
     // the handlers of their ends find that it is over
     for (const invoiceId of await openInvoicesOf(tx, sub.subscriptionId)) {

@@ -28,6 +28,7 @@ describe('a cancellation', () => {
     await cancel(sub, { prorate: true });
     expect(await w.types()).toEqual([
       'subscription.cancelled 3',
+      'subscription.track.user.outofsubscribe 4',
       'invoice.updated 4',
       'credit.account.updated 1',
       'invoice.created 1',

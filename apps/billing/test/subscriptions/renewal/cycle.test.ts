@@ -32,7 +32,7 @@ it('renews month by month from the original day, and charges two hours before ea
   expect((await s.invoice((await s.state(id)).invoiceId)).createFrom).toBe('AutoRenew');
   await s.to('2026-02-27T22:00');
   expect(await s.dates(id)).toBe('active 01-31 02-28');
-  expect(await s.events(id)).toEqual(['updated', 'auto_renew.success']);
+  expect(await s.events(id)).toEqual(['track', 'auto_renew.success']);
   await s.to('2026-02-28');
   expect([await s.dates(id), await s.events(id)]).toEqual(['active 02-28 03-31', ['updated']]);
   await s.to('2026-05-01');
@@ -61,7 +61,7 @@ it('is incomplete from the start of an unpaid period until its deadline, then ex
   await s.to('2026-04-01');
   expect(await s.dates(id)).toBe('expired 02-28 03-31');
   expect((await s.invoice(invoiceId)).status).toBe(invoiceStatus.failed);
-  expect(await s.events(id)).toEqual(['updated', 'auto_renew.failure', 'expired']);
+  expect(await s.events(id)).toEqual(['track', 'auto_renew.failure', 'expired', 'track.user.outofsubscribe']);
   const tries = await s.t.rows('select create_time from payments where invoice_id = $1 order by create_time', [
     invoiceId,
   ]);
