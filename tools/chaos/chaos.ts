@@ -28,6 +28,7 @@ const longTests = [
   'apps/billing/test/subscriptions/courses',
   'apps/billing/test/subscriptions/renewal/year',
   'apps/billing/test/subscriptions/usage/streams',
+  'tools/chaos/test/kills',
   'tools/chaos/test/year-kills',
   'tools/journeys/test/lives',
   'apps/billing/test/invoices/model',

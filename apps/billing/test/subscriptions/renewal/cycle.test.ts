@@ -176,18 +176,6 @@ it('goes through the steps of a trial, each with its own invoice, and bills the 
   ]);
 });
 
-it('a free step that is known already is previewed by the invoice after it', async () => {
-  const multiTrials = steps.map((step, at) => ({ ...step, trialPrice: at === 0 ? 100 : 0 }));
-  const { id: subscriptionId } = await s.subscribe({ userId: await s.userWithCard(), planId: s.plan({ multiTrials }) });
-  await s.to('2026-02-05');
-  expect((await s.periods(subscriptionId)).at(-1)).toMatchObject({
-    start_at: String(utc('2026-02-07')),
-    state: 'paid',
-  });
-  const { invoice } = await s.t.done(previewNextInvoice, { subscriptionId }, s.merchant);
-  expect(invoice).toMatchObject({ invoiceId: '', totalAmount: 1000, periodStart: utc('2026-03-07') });
-});
-
 describe('free time that is to come', () => {
   const free = steps.map((step, at) => ({ ...step, trialPrice: at === 0 ? 100 : 0 }));
   const next = async (subscriptionId: string) => s.t.call(previewNextInvoice, { subscriptionId }, s.merchant);
