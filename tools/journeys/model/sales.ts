@@ -169,7 +169,7 @@ export class Sales {
     const ended = this.sold.filter(sold => sold.end > at && (prorate || sold.start >= periodEnd));
     const lines = [...ended.map(sold => credit(sold, at)), ...usage];
     this.over(ended);
-    return lines.length > 0 ? this.document(lines, at, undefined, false) : undefined;
+    return lines.length > 0 ? this.document(lines, at, undefined, false, true) : undefined;
   }
 
   /**
@@ -230,12 +230,18 @@ export class Sales {
     return this.expected.length > 0 && code.cycleLimit > 0 && used.length >= code.cycleLimit ? undefined : code.terms;
   }
 
-  private document(lines: ModelLine[], at: number, terms: Code['terms'] | undefined, isCycle: boolean): Expected {
+  private document(
+    lines: ModelLine[],
+    at: number,
+    terms: Code['terms'] | undefined,
+    isCycle: boolean,
+    takesPromo = isCycle,
+  ): Expected {
     const { promo, digits } = this.terms;
     const promoCost = priced(
       lines,
       terms,
-      promo && isCycle ? { unit: promo.rate * 10n ** BigInt(digits), balance: this.promo } : undefined,
+      promo && takesPromo ? { unit: promo.rate * 10n ** BigInt(digits), balance: this.promo } : undefined,
     );
     const total = lines.reduce((sum, line) => sum + netOf(line) + line.tax, 0n);
     const spent = this.terms.creditPays && total > 0n ? smaller(this.main, total) : 0n;
@@ -269,14 +275,23 @@ function bookCredits({ lines }: Expected, sign: 1n | -1n): bigint {
 
 /** The unused time of a line is given back at its own rate. */
 function credit(sold: Sold, at: number): ModelLine {
-  const { line, start, end, doc } = sold;
+  const { line, start, end } = sold;
   const returned = returnedOf(sold);
   const credited = returned ? creditedNet(returned) : 0n;
   const from = Math.max(at, start);
   const [unused, length] = [BigInt(end - from), BigInt(end - start)];
   const amount = smaller(rounded(netOf(line), unused, length), netOf(line) - credited);
-  const promoTotal = doc.lines.reduce((total, each) => total + each.promo, 0n);
-  const promoBack = promoTotal === 0n ? 0n : (doc.promoCost * line.promo * unused) / (promoTotal * length);
+  const promoBack = promoBackOf(sold, unused, length);
   const own = { item: line.item, start: from, end, gross: -amount, full: 0n, rate: line.rate };
   return { ...own, discount: 0n, promo: 0n, tax: 0n, source: sold, promoBack };
+}
+
+/** Promo credits that come back with a part of a line, floored: at most what refunds did not give back of its share. */
+function promoBackOf({ line, doc }: Sold, unused: bigint, length: bigint): bigint {
+  const total = doc.lines.reduce((sum, each) => sum + each.promo, 0n);
+  if (total === 0n) return 0n;
+  const part = (doc.promoCost * line.promo * unused) / (total * length);
+  const returned = (doc.back.promoRefunded * line.promo + total - 1n) / total;
+  const rest = (doc.promoCost * line.promo) / total - returned;
+  return rest < 0n ? 0n : smaller(part, rest);
 }

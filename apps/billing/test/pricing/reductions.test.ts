@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DiscountProblem } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { min, Rejected, sum } from '@recur/kernel';
+import fc from 'fast-check';
 import { promoCreditsBack } from '../../src/invoices/domain/items.js';
 import { type PromoTerms, promoOn, promoReturned } from '../../src/pricing/credit.js';
 import {
@@ -217,7 +218,25 @@ describe('promo credit', () => {
   });
 
   it('comes back for unused time, floored', () => {
-    expect(promoCreditsBack({ promo: { credits: 10n, share: 1n, total: 1n } }, 1n, 3n)).toBe(3n);
+    expect(promoCreditsBack({ promo: { credits: 10n, refunded: 0n, share: 1n, total: 1n } }, 1n, 3n)).toBe(3n);
+  });
+
+  it('comes back once: unused time gives back at most what refunds left of the share of its line', () => {
+    const back = (refunded: bigint, unused: bigint) =>
+      promoCreditsBack({ promo: { credits: 10n, refunded, share: 2n, total: 3n } }, unused, 4n);
+    expect([back(0n, 4n), back(0n, 2n), back(4n, 4n), back(4n, 2n), back(10n, 4n)]).toEqual([6n, 3n, 3n, 3n, 0n]);
+  });
+
+  it('never comes back twice, however a refund and the unused time of lines share it', () => {
+    const amount = fc.bigInt(1n, 1000n);
+    const shares = fc.array(amount, { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(shares, amount, fc.bigInt(0n, 1000n), (all, credits, asked) => {
+        const [total, refunded] = [sum(all), min(asked, credits)];
+        const back = all.map(share => promoCreditsBack({ promo: { credits, refunded, share, total } }, 9n, 10n));
+        expect(sum(back) + refunded).toBeLessThanOrEqual(credits);
+      }),
+    );
   });
 });
 

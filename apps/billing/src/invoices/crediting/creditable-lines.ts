@@ -47,7 +47,7 @@ const creditKey = (itemKey: string): string => itemKey.replace(/^carried:/, '');
 
 function creditableLine(invoice: InvoiceRow, line: LineRow): CreditableLine {
   const { lineId, invoiceId, itemKey, planId, plan, name, inputs } = line;
-  const { promoCredits: credits, promoAmount: total } = invoice;
+  const { promoCredits: credits, promoRefunded: refunded, promoAmount: total } = invoice;
   return {
     lineId,
     invoiceId,
@@ -61,7 +61,7 @@ function creditableLine(invoice: InvoiceRow, line: LineRow): CreditableLine {
     net: netOf(line),
     creditedNet: line.creditedNet + line.refundedNet + line.waivedNet,
     discount: line.discountAmount,
-    promo: { credits, share: line.promoAmount, total },
+    promo: { credits, refunded, share: line.promoAmount, total },
     rate: statedRate(invoice, line),
   };
 }

@@ -1,5 +1,5 @@
 import type { Plan, PlanSnapshot } from '@recur/contracts';
-import { ratio } from '@recur/kernel';
+import { clampToZero, min, ratio } from '@recur/kernel';
 import type { DiscountSettings, Operation } from '../../discounts/domain/discount.js';
 import type { DiscountTerms, ItemChange, LineKind } from '../../pricing/discount.js';
 import type { Derivation } from '../../pricing/explain.js';
@@ -162,19 +162,27 @@ export interface CreditableLine {
   creditedNet: bigint;
   /** Share of the discount. */
   discount: bigint;
-  /** Promo credits of its document, and its share of them: `share` of `total` in money. */
-  promo: { credits: bigint; share: bigint; total: bigint };
+  /** Promo credits of its document and those that refunds gave back; its share of them is `share` of `total` in money. */
+  promo: { credits: bigint; refunded: bigint; share: bigint; total: bigint };
   /** The rate at which it was taxed. */
   rate: TaxRate;
 }
 
-/** Promo credits that come back with the unused part of a line, floored. */
-export const promoCreditsBack = (
+/**
+ * Promo credits that come back with the unused part of a line: floor(credits × share × unused ÷ (total × seconds)), at most
+ * what refunds left of the line's part, floor(credits × share ÷ total) − ceil(refunded × share ÷ total).
+ */
+export function promoCreditsBack(
   { promo }: Pick<CreditableLine, 'promo'>,
   unusedSeconds: bigint,
   seconds: bigint,
-): bigint =>
-  promo.total === 0n ? 0n : ratio(promo.credits * promo.share, unusedSeconds, promo.total * seconds, 'floor');
+): bigint {
+  const { credits, refunded, share, total } = promo;
+  if (total === 0n) return 0n;
+  const unused = ratio(credits * share, unusedSeconds, total * seconds, 'floor');
+  const left = ratio(credits, share, total, 'floor') + ratio(-refunded, share, total, 'floor');
+  return clampToZero(min(unused, left));
+}
 
 interface CreditLine {
   sourceLineId: string;

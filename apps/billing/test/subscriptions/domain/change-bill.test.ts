@@ -130,7 +130,7 @@ describe('the lines of a change', () => {
   it('returns the promo share of the unused time in credits, floored', () => {
     const [line] = paidLines([fullItem(plan(1000n), thirtyDays)]);
     const item = creditItem(
-      { ...(line as CreditableLine), promo: { credits: 30n, share: 100n, total: 300n } },
+      { ...(line as CreditableLine), promo: { credits: 30n, refunded: 0n, share: 100n, total: 300n } },
       20 * day,
     );
     expect(item.source).toMatchObject({ lineId: 'in_1_1', invoiceId: 'in_1', promoCredits: 3n });

@@ -60,7 +60,7 @@ export function paidLines(
         net: line.net,
         creditedNet: 0n,
         discount: line.discountAmount,
-        promo: { credits: 0n, share: 0n, total: 0n },
+        promo: { credits: 0n, refunded: 0n, share: 0n, total: 0n },
         rate: line.rate,
       },
     ];

@@ -77,7 +77,7 @@ export class Books {
 
   compose(bill: InvoiceInput): CalculatedInvoice {
     const { promo } = this.history;
-    const asked = promo && (bill.promo?.apply ?? bill.reason !== 'last');
+    const asked = promo && (bill.promo?.apply ?? true);
     const facts = { tax: this.tax, products: new Map(), gateway: undefined, refused: undefined };
     const terms = promo && { balance: this.promo, exchangeRate: promo.rate, decimals: 2 };
     return calculatedFrom(bill, { ...facts, discount: this.granted(bill), promo: asked ? terms : undefined });

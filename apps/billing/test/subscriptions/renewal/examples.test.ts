@@ -11,7 +11,9 @@ import {
   planType,
   previewChange,
   previewNextInvoice,
+  refundInvoice,
   submitChange,
+  subscriptionDetail,
   updateSubscriptionConfig,
 } from '@recur/contracts';
 import { type Subscribers, shown, subscribers, utc } from '../../world/clock.js';
@@ -50,6 +52,11 @@ const extend = (subscriptionId: string, appendTrialEndHour: number) =>
   s.t.done(addTrialTime, { subscriptionId, appendTrialEndHour }, s.merchant);
 const rowOf = async (id: string) =>
   (await s.t.rows('select plan_id, quantity, trial_end from subscriptions where subscription_id = $1', [id]))[0] ?? {};
+const promoOf = async (userId: number) => {
+  const where = `where user_id = $1 and type = 'promo'`;
+  const [promo] = await s.t.rows(`select balance from credit_accounts ${where}`, [userId]);
+  return Number(promo?.balance);
+};
 const trialEnd = async (id: string) => shown(Number((await rowOf(id)).trial_end));
 
 describe('periods', () => {
@@ -168,15 +175,28 @@ describe('changes', () => {
 it('promo credit comes back with the time that it paid for: of 45 credits, half a period gives back 22', async () => {
   await s.anew('2026-04-01');
   const userId = await s.userWithCard();
-  const account = { userId, currency: 'EUR' };
-  await s.t.done(incrementPromoCredit, { ...account, amount: 45 }, s.merchant);
+  await s.t.done(incrementPromoCredit, { userId, currency: 'EUR', amount: 45 }, s.merchant);
   const { id } = await begun(10_000, { userId, applyPromoCredit: true });
   expect(await s.invoices(id)).toEqual(['Create paid 04-01 05-01 5500']);
   await s.to('2026-04-16');
   // 5500 were charged, of which half is given back; the 22 credits are no money
   expect((await changed(id, s.plan({ amount: 20_000 }))).nets).toEqual([-2750, 10_000]);
-  const [promo] = await s.t.rows(`select balance from credit_accounts where user_id = $1 and type = 'promo'`, [userId]);
-  expect(Number(promo?.balance)).toBe(22);
+  expect(await promoOf(userId)).toBe(22);
+});
+
+it('promo credit comes back once: of 45 credits a refund gave back 32, so half a period gives back 13, not 22', async () => {
+  await s.anew('2026-04-01');
+  const userId = await s.userWithCard();
+  await s.t.done(incrementPromoCredit, { userId, currency: 'EUR', amount: 45 }, s.merchant);
+  const { id } = await begun(10_000, { userId, applyPromoCredit: true });
+  const { latestInvoice } = await s.t.done(subscriptionDetail, { subscriptionId: id }, s.merchant);
+  const refund = { invoiceId: latestInvoice?.invoiceId, refundAmount: 4000, reason: 'Late' };
+  await s.t.done(refundInvoice, refund, merchant());
+  await s.to('2026-04-16');
+  // floor(45 × 4000 ÷ 5500)
+  expect(await promoOf(userId)).toBe(32);
+  await s.t.done(cancelSubscription, { subscriptionId: id, prorate: true }, merchant());
+  expect(await promoOf(userId)).toBe(45);
 });
 
 it('a one-time code whose invoice is withdrawn reduces the one that a change at the end of the period makes instead', async () => {
