@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { eachItem, type Tx, type Work, work } from '@recur/platform';
-import { isUnderWay, type Subscription } from './domain/subscription.js';
+import { isInForce, type Subscription } from './domain/subscription.js';
 import { END_NOTICE, endNoticeTimeOf, willEnd } from './schedule.js';
 import { subscriptions } from './tables.js';
 import { subscriptionAggregate } from './views.js';
@@ -34,7 +34,7 @@ export class EndNotices {
  * for one another: the last of them tells.
  */
 export async function tellIfLast(tx: Tx, over: Subscription, before: Subscription): Promise<void> {
-  if (!isUnderWay(before)) return;
+  if (!isInForce(before)) return;
   const { merchantId, userId } = over;
   await tx.lockName(`ends ${merchantId} ${userId}`);
   // others may end in this transaction too

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { IntervalUnit } from '@recur/contracts';
 import { DAY_SECONDS } from '@recur/kernel';
-import { type Tx, type Work, work } from '@recur/platform';
+import { type Reader, type Tx, type Work, work } from '@recur/platform';
 import type { InvoiceState } from '../invoices/state.js';
 import { invoiceAggregate } from '../invoices/views.js';
 import { Arrears, hasUsage, sellsUsage } from './arrears.js';
 import { intervalOf } from './domain/items.js';
 import { isUnannounced } from './domain/price-entry.js';
 import { endsWithPeriod } from './domain/renewal.js';
-import { isUnderWay, planOf, type Subscription } from './domain/subscription.js';
+import { isInForce, planOf, type Subscription } from './domain/subscription.js';
 
 /** Kind of due work: one item per subscription, due at the next thing that has to happen to it. */
 export const NEXT = 'subscription.next';
@@ -40,7 +40,7 @@ export function leadOf(sub: Subscription): number {
  */
 export function scheduleNext(tx: Tx, sub: Subscription, before: Subscription | undefined): void {
   const { subscriptionId } = sub;
-  if (isUnderWay(sub)) tx.schedule(NEXT, subscriptionId, nextDue(sub));
+  if (isInForce(sub)) tx.schedule(NEXT, subscriptionId, nextDue(sub));
   else tx.unschedule(NEXT, subscriptionId);
   schedulePriceNotice(tx, sub);
   scheduleEndNotice(tx, sub, before);
@@ -53,8 +53,8 @@ export function scheduleEndNotice(tx: Tx, sub: Subscription, before: Subscriptio
   if (!isKnown) tx.schedule(END_NOTICE, sub.subscriptionId, endNoticeTimeOf(sub));
 }
 
-/** True for one that is under way, and ends with its period. */
-export const willEnd = (sub: Subscription): boolean => isUnderWay(sub) && endsWithPeriod(sub);
+/** True for one that is in force, and ends with its period. */
+export const willEnd = (sub: Subscription): boolean => isInForce(sub) && endsWithPeriod(sub);
 
 /** The second from which the end of its period is near. */
 export const endNoticeTimeOf = (sub: Subscription): number =>
@@ -66,8 +66,12 @@ export function schedulePriceNotice(tx: Tx, { subscriptionId, priceChanges }: Su
 }
 
 /** The second at which the invoice of a subscription's next period is made. */
-export const invoiceTimeOf = (sub: Subscription): number =>
+const invoiceTimeOf = (sub: Subscription): number =>
   Math.max(sub.currentPeriodEnd - leadOf(sub), sub.currentPeriodStart);
+
+/** The same, or now where that has passed. */
+export const nextInvoiceMoment = ({ now }: Pick<Reader, 'now'>, sub: Subscription): number =>
+  Math.max(now, invoiceTimeOf(sub));
 
 const nextDue = (sub: Subscription): number => (endsWithPeriod(sub) ? sub.currentPeriodEnd : invoiceTimeOf(sub));
 

@@ -9,7 +9,7 @@ import {
   submitChange,
 } from '@recur/contracts';
 import { EndNotices1763683200067 } from '../../src/migrations/0067-end-notices.js';
-import { type Subscribers, subscribers } from '../world/clock.js';
+import { type Subscribers, subscribers, trialSteps } from '../world/clock.js';
 
 let s: Subscribers;
 beforeAll(async () => {
@@ -94,11 +94,7 @@ describe('an end with the period', () => {
   it('with its trial is told before that is over, and before its last step where it has several', async () => {
     const trial = { trialDurationTime: 7 * 86_400, cancelAtTrialEnd: 1 };
     const { id } = await subscribed(trial);
-    const steps = [
-      { name: 'Week', trialPrice: 100, trialDuration: 7 * 86_400, intervalUnit: '', intervalCount: 0 },
-      { name: 'Month', trialPrice: 500, trialDuration: 0, intervalUnit: 'month', intervalCount: 1 },
-    ].map(step => ({ ...step, metadata: {}, trialCompareAtPrice: 0 }));
-    const { id: inSteps } = await subscribed({ multiTrials: steps, cancelAtTrialEnd: 1 });
+    const { id: inSteps } = await subscribed({ multiTrials: trialSteps, cancelAtTrialEnd: 1 });
     await s.to('2026-02-04');
     const events = await s.t.emitted();
     const told = (of: string) =>

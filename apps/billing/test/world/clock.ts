@@ -14,6 +14,12 @@ import { activeCode, shop } from './shop.js';
 /** Unix second of a UTC date, as `2026-03-31` or `2026-03-31T12:00`. */
 export const utc = (date: string): number => Date.parse(date.length === 10 ? `${date}T00:00Z` : `${date}Z`) / 1000;
 
+/** A trial of a week at 100 and a month at 500. */
+export const trialSteps = [
+  { name: 'Week', trialPrice: 100, trialDuration: 7 * 86_400, intervalUnit: '', intervalCount: 0 },
+  { name: 'Month', trialPrice: 500, trialDuration: 0, intervalUnit: 'month', intervalCount: 1 },
+].map(step => ({ ...step, metadata: {}, trialCompareAtPrice: 0 }));
+
 /**
  * A shop with a sandbox gateway that charges cards, whose subscribers live on the test clock. Each scene has a merchant of
  * its own, because clocks never go back.

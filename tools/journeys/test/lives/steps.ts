@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import type { Interval } from '../../model/terms.js';
 import type { Step } from './living.js';
 import { promoRates } from './sold.js';
-import { terms, wish } from './terms.js';
+import type { Paying } from './subscriber.js';
+import { type DrawnTerms, terms, wish } from './terms.js';
 import { type Transfer, wireKinds } from './transfers.js';
 
 const stepKinds = [
@@ -62,23 +63,26 @@ const transfer: fc.Arbitrary<Transfer> = fc.record({
 
 /** A wire for each day would be too many moves of the clock. */
 const longer = (interval: Interval): Interval => (interval.unit === 'day' ? { unit: 'day', count: 10 } : interval);
-const lived = fc.record({
+const lived: fc.Arbitrary<Omit<Lived, 'steps'>> = fc.record({
   terms,
   currency: fc.constantFrom(...Object.keys(promoRates)),
   card: fc.oneof({ weight: 3, arbitrary: card }, { weight: 1, arbitrary: fc.constant('wire' as const) }),
   transfers: fc.array(transfer, { minLength: 6, maxLength: 6 }),
 });
-const byWire = (of: typeof lived extends fc.Arbitrary<infer L> ? L : never) => {
+function byWire<L extends Omit<Lived, 'steps'>>(of: L): L {
   const [first, second] = of.terms.intervals;
-  return of.card === 'wire'
-    ? { ...of, terms: { ...of.terms, intervals: [longer(first), longer(second)] as const } }
-    : of;
-};
+  return of.card === 'wire' ? { ...of, terms: { ...of.terms, intervals: [longer(first), longer(second)] } } : of;
+}
 
-/** Lives of some rounds, each with the candidates of its steps. */
-export const drawnLife = (rounds: number) => {
+/** A life as it is drawn: for each round the candidates of its step. */
+export interface Lived extends Omit<Paying, 'gatewayId'> {
+  terms: DrawnTerms;
+  steps: readonly (readonly Step[])[];
+}
+
+/** Lives of some rounds. */
+export function drawnLife(rounds: number): fc.Arbitrary<Lived> {
   const candidates = fc.array(step, { minLength: CANDIDATES, maxLength: CANDIDATES });
   const steps = fc.array(candidates, { minLength: rounds, maxLength: rounds });
   return fc.tuple(lived.map(byWire), steps).map(([of, steps]) => ({ ...of, steps }));
-};
-export type Lived = ReturnType<typeof drawnLife> extends fc.Arbitrary<infer L> ? L : never;
+}

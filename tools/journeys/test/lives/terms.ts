@@ -64,8 +64,10 @@ const unitPrice = fc.integer({ min: 1, max: 3 });
 const meter = fc.record({ prices: fc.tuple(unitPrice, unitPrice, unitPrice), freeUnits: fc.nat(20) });
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 });
 
-/** Terms of subscriptions; `start` and the currency are those of whoever sells them. */
-export const terms = fc.record({
+/** Terms without `start` and the currency, which are those of whoever sells. */
+export type DrawnTerms = Omit<Terms, 'start' | 'digits' | 'creditPays'>;
+
+export const terms: fc.Arbitrary<DrawnTerms> = fc.record({
   zone: fc.constantFrom(...zones),
   begin,
   wish,
@@ -77,4 +79,4 @@ export const terms = fc.record({
   buyer: fc.constantFrom('EE' as const, 'DE' as const, 'LU' as const, 'business' as const, 'none' as const),
   taxPercentage: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(3000) }),
   meter: maybe(meter),
-}) satisfies fc.Arbitrary<Omit<Terms, 'start' | 'digits' | 'creditPays'>>;
+});

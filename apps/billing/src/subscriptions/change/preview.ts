@@ -18,7 +18,7 @@ import { endsWithPeriod, periodOf } from '../domain/renewal.js';
 import { entered, pricedFrom } from '../domain/repricing.js';
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
-import { invoiceTimeOf } from '../schedule.js';
+import { nextInvoiceMoment } from '../schedule.js';
 import { subscriptionAggregate } from '../views.js';
 import { boundAfter, type ChangeQuote, itemsToDefer } from './discount.js';
 import { newPeriodCharge } from './next-period.js';
@@ -113,17 +113,16 @@ export class ChangePreview {
       : billed.filter(({ metricCharge }) => !ended.metricIds?.has(metricCharge?.metricId ?? 0));
     const open = periods.find(row => row.startAt === sub.currentPeriodEnd && row.state === 'open');
     const known = { usage, replaces: open?.invoiceId ?? '' };
-    const first = upcomingInvoiceOf(last, undefined, momentOf(tx, last), known);
-    const next = await firstToBill(first, async later => upcomingInvoiceOf(later, undefined, momentOf(tx, later)));
+    const first = upcomingInvoiceOf(last, undefined, nextInvoiceMoment(tx, last), known);
+    const next = await firstToBill(first, async later =>
+      upcomingInvoiceOf(later, undefined, nextInvoiceMoment(tx, later)),
+    );
     if (!next) return null;
     const isOfChange = decision.effect === 'periodEnd' && !paid && next === first;
     const input = isOfChange ? { ...next.input, name: 'SubscriptionDowngrade' } : next.input;
     return previewOf(tx, await calculateInvoice(tx, input, { sellerCountryCode, gateway }));
   }
 }
-
-/** The time at which the next invoice of a subscription is made. */
-const momentOf = ({ now }: Tx, sub: Subscription): number => Math.max(now, invoiceTimeOf(sub));
 
 /** Ends a transaction with what it found out. */
 class PreviewResult<T> extends Error {

@@ -155,7 +155,7 @@ export function advanced<S extends Timed>(sub: S, period: Period): S {
 }
 
 /** True for one that has begun, and is not over. */
-export const isUnderWay = ({ status }: Pick<Subscription, 'status'>): boolean =>
+export const isInForce = ({ status }: Pick<Subscription, 'status'>): boolean =>
   status === 'active' || status === 'incomplete';
 
 /** True while a trial is under way: its last second is before `trialEnd`. */

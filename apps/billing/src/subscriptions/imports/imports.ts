@@ -15,7 +15,7 @@ import { Arrears } from '../arrears.js';
 import { upcomingInvoice } from '../change/upcoming-invoice.js';
 import { endsWithPeriod } from '../domain/renewal.js';
 import { hasEnded, isLive, planOf, type Subscription } from '../domain/subscription.js';
-import { invoiceTimeOf } from '../schedule.js';
+import { nextInvoiceMoment } from '../schedule.js';
 import { subscriptionSettingsOf } from '../settings.js';
 import { subscriptions } from '../tables.js';
 import { activeFrom, historyFrom } from './imported.js';
@@ -106,7 +106,7 @@ export class SubscriptionImports {
   }
 
   private async nextOf(reader: Reader, sub: Subscription): Promise<ImportedRow['next']> {
-    const moment = Math.max(reader.now, invoiceTimeOf(sub));
+    const moment = nextInvoiceMoment(reader, sub);
     const [{ input }, gateways, sellerCountryCode] = await Promise.all([
       upcomingInvoice(reader, sub, { arrears: this.arrears, moment }),
       gatewaysById(reader),

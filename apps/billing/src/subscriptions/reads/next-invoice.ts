@@ -37,7 +37,7 @@ import { pricedFrom } from '../domain/repricing.js';
 import { hasEnded, type Subscription } from '../domain/subscription.js';
 import { afterDeferred } from '../pending-update.js';
 import { periodsFrom } from '../periods.js';
-import { invoiceTimeOf } from '../schedule.js';
+import { nextInvoiceMoment } from '../schedule.js';
 import { subscriptions } from '../tables.js';
 import { subscriptionView } from '../views.js';
 
@@ -93,7 +93,7 @@ async function followingInvoice(reader: Reader, arrears: Arrears, sub: Subscript
   if (invoice) return invoice;
   const last = await lastPeriod(reader, sub);
   if (last) return calculated(reader, sub, await lastUsage(reader, arrears, sub, last));
-  const moment = Math.max(reader.now, invoiceTimeOf(sub));
+  const moment = nextInvoiceMoment(reader, sub);
   const rows = await periodsFrom(reader, subscriptionId, currentPeriodStart);
   const paid = rows.find(({ startAt, state }) => startAt === currentPeriodEnd && state === 'paid');
   if (paid) return oncePaid(reader, arrears, sub, paid);
@@ -121,7 +121,7 @@ async function oncePaid(reader: Reader, arrears: Arrears, sub: Subscription, pai
 const following =
   (reader: Reader, arrears: Arrears): Following =>
   then =>
-    upcomingInvoice(reader, then, { arrears, moment: Math.max(reader.now, invoiceTimeOf(then)) });
+    upcomingInvoice(reader, then, { arrears, moment: nextInvoiceMoment(reader, then) });
 
 async function calculated(reader: Reader, { gatewayId }: Subscription, bill: InvoiceInput): Promise<Invoice> {
   const [gateway, sellerCountryCode] = await Promise.all([findGateway(reader, gatewayId), sellerCountry(reader)]);
@@ -173,7 +173,7 @@ async function lastPeriod(reader: Reader, sub: Subscription): Promise<{ until: n
   const { subscriptionId, currentPeriodStart, currentPeriodEnd, cancelTime, status } = sub;
   if (!hasEnded(status)) {
     if (!endsWithPeriod(sub)) return undefined;
-    return { until: currentPeriodEnd, moment: Math.max(reader.now, invoiceTimeOf(sub)) };
+    return { until: currentPeriodEnd, moment: nextInvoiceMoment(reader, sub) };
   }
   const rows = await periodsFrom(reader, subscriptionId, currentPeriodStart);
   const waiting = rows.find(({ startAt, finishAt }) => startAt === currentPeriodStart && finishAt > 0);

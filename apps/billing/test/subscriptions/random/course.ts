@@ -7,7 +7,7 @@ import { firstInput, renewalInput } from '../../../src/subscriptions/domain/invo
 import { type Period, type PeriodRow } from '../../../src/subscriptions/domain/periods.js';
 import { nextStep, periodOf, renewalState } from '../../../src/subscriptions/domain/renewal.js';
 import { advanced, type Subscription } from '../../../src/subscriptions/domain/subscription.js';
-import { invoiceTimeOf, leadOf } from '../../../src/subscriptions/schedule.js';
+import { leadOf, nextInvoiceMoment } from '../../../src/subscriptions/schedule.js';
 import { Books, type Made } from './books.js';
 import type { History } from './history.js';
 import { Meter } from './meter.js';
@@ -109,7 +109,7 @@ export abstract class Course {
       const usage = meter.items(draft?.startAt ?? sub.currentPeriodEnd, rows);
       const bill = draft
         ? renewalInput(sub, periodOf(sub, draft), usage, draft.finishAt)
-        : upcomingInvoiceOf(sub, update, Math.max(now, invoiceTimeOf(sub)), { usage }).input;
+        : upcomingInvoiceOf(sub, update, nextInvoiceMoment({ now }, sub), { usage }).input;
       return this.books.compose(bill);
     };
   }

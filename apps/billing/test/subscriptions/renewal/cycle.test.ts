@@ -7,7 +7,7 @@ import {
   previewNextInvoice,
   submitChange,
 } from '@recur/contracts';
-import { type Subscribers, subscribers, utc } from '../../world/clock.js';
+import { type Subscribers, subscribers, trialSteps, utc } from '../../world/clock.js';
 
 let s: Subscribers;
 beforeAll(async () => {
@@ -15,12 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => s.t.close());
 beforeEach(() => s.anew('2026-01-31'));
-
-/** A trial of a week at 100 and a month at 500. */
-const steps = [
-  { name: 'Week', trialPrice: 100, trialDuration: 7 * 86_400, intervalUnit: '', intervalCount: 0 },
-  { name: 'Month', trialPrice: 500, trialDuration: 0, intervalUnit: 'month', intervalCount: 1 },
-].map(step => ({ ...step, metadata: {}, trialCompareAtPrice: 0 }));
 
 it('renews month by month from the original day, and charges two hours before each period', async () => {
   const userId = await s.userWithCard();
@@ -134,7 +128,7 @@ it('bills a year fifteen days ahead, once', async () => {
 
 describe('a plan that ends with its trial', () => {
   const begun = async () =>
-    s.subscribe({ userId: await s.userWithCard(), planId: s.plan({ multiTrials: steps, cancelAtTrialEnd: 1 }) });
+    s.subscribe({ userId: await s.userWithCard(), planId: s.plan({ multiTrials: trialSteps, cancelAtTrialEnd: 1 }) });
   const preview = (subscriptionId: string) => s.t.call(previewNextInvoice, { subscriptionId }, s.merchant);
 
   it('goes through all steps, each previewed and billed before it begins, and ends then', async () => {
@@ -166,7 +160,7 @@ describe('a plan that ends with its trial', () => {
 
 it('goes through the steps of a trial, each with its own invoice, and bills the plan from their end', async () => {
   const userId = await s.userWithCard();
-  const { id } = await s.subscribe({ userId, planId: s.plan({ multiTrials: steps }) });
+  const { id } = await s.subscribe({ userId, planId: s.plan({ multiTrials: trialSteps }) });
   await s.to('2026-05-01');
   expect(await s.invoices(id)).toEqual([
     'Create paid 01-31 02-07 100',
@@ -177,7 +171,7 @@ it('goes through the steps of a trial, each with its own invoice, and bills the 
 });
 
 describe('free time that is to come', () => {
-  const free = steps.map((step, at) => ({ ...step, trialPrice: at === 0 ? 100 : 0 }));
+  const free = trialSteps.map((step, at) => ({ ...step, trialPrice: at === 0 ? 100 : 0 }));
   const next = async (subscriptionId: string) => s.t.call(previewNextInvoice, { subscriptionId }, s.merchant);
 
   it('is previewed by the invoice after it, known or not', async () => {
