@@ -9,7 +9,7 @@ import type { InvoiceState } from '../../invoices/state.js';
 import type { ServicePeriod } from '../../pricing/proration.js';
 import { Arrears } from '../arrears.js';
 import { boundAfterChange } from '../codes.js';
-import { freeSecondsFrom, sellsItems, withChange, withNewPeriod } from '../domain/apply-change.js';
+import { freeSecondsFrom, sellsItems, withChange, withNewAnchor, withNewPeriod } from '../domain/apply-change.js';
 import { prepaid } from '../domain/changes.js';
 import { sellsPlan } from '../domain/periods.js';
 import { pricedFrom } from '../domain/repricing.js';
@@ -128,7 +128,12 @@ export class PlanChanges {
       const { start, end } = newPeriod;
       await this.arrears.moveEnd(tx, sub, start, { next: { soldUntil: end, end: end + free } });
     }
-    const changed = newPeriod ? withNewPeriod(withChange(left, update), newPeriod, free) : withChange(left, update);
+    const after = withChange(left, update);
+    const changed = newPeriod
+      ? withNewPeriod(after, newPeriod, free)
+      : keepsNext
+        ? after
+        : await anchored(tx, left, after);
     const sold: Subscription = {
       ...changed,
       discount: await boundAfterChange(tx, left, discount, changed),
@@ -140,11 +145,11 @@ export class PlanChanges {
       latestInvoiceId: update.invoiceId || sub.latestInvoiceId,
     };
     // the change was priced when it was submitted
-    const after = await withPlannedPrices(tx, sold);
+    const priced = await withPlannedPrices(tx, sold);
     const finished = finishUpdate(tx, update);
-    tx.step(subscriptionAggregate, after, 'subscription.updated', { log });
-    scheduleNext(tx, after, sub);
-    return { sub: after, update: finished };
+    tx.step(subscriptionAggregate, priced, 'subscription.updated', { log });
+    scheduleNext(tx, priced, sub);
+    return { sub: priced, update: finished };
   }
 
   /**
@@ -206,6 +211,10 @@ async function restartPeriods(
   await addPeriod(tx, full, ...(freeSeconds > 0 ? [free] : []));
   return freeSeconds;
 }
+
+/** Another interval that begins no new period counts its periods from the end of what is paid. */
+const anchored = async (tx: Tx, sub: Subscription, after: Subscription): Promise<Subscription> =>
+  withNewAnchor(sub, after, await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd));
 
 /** Records that a change took effect. */
 export function finishUpdate(tx: Tx, update: PendingUpdate): PendingUpdate {

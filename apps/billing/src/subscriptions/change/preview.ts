@@ -13,7 +13,7 @@ import {
 } from '../../invoices/issuing/preview.js';
 import { Arrears } from '../arrears.js';
 import { lockReserved } from '../codes.js';
-import { freeSecondsFrom, withDeferredChange, withNewPeriod } from '../domain/apply-change.js';
+import { freeSecondsFrom, withDeferredChange, withNewAnchor, withNewPeriod } from '../domain/apply-change.js';
 import { endsWithPeriod, periodOf } from '../domain/renewal.js';
 import { entered, pricedFrom } from '../domain/repricing.js';
 import type { Subscription } from '../domain/subscription.js';
@@ -93,7 +93,8 @@ export class ChangePreview {
     const discount = await boundAfter(tx, quoted);
     const { taxPercentage, vatNumber, countryCode } = after;
     const taxed = { ...sub, taxPercentage, vatNumber, countryCode };
-    const changed = decision.effect === 'periodEnd' ? withDeferredChange(taxed, quoted.update) : after;
+    const changed =
+      decision.effect === 'periodEnd' ? withDeferredChange(taxed, quoted.update) : withNewAnchor(sub, after, periods);
     const free = newPeriod ? freeSecondsFrom(periods, newPeriod.start) : 0;
     const carried = [...quoted.kept, ...((await isBelowMinimum(tx, calculated)) ? itemsToDefer(calculated) : [])];
     const then = { ...(newPeriod ? withNewPeriod(changed, newPeriod, free) : changed), discount, carried };

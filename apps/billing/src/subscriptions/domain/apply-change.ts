@@ -97,10 +97,14 @@ export const freeSecondsFrom = (periods: readonly PeriodRow[], start: number): n
 export const withDeferredChange = <S extends Subscription>(sub: S, update: Update): S =>
   withNewAnchor(sub, withChange(sub, update));
 
-/** The periods of a subscription whose plan is another one from the end of its current period on. */
-export function withNewAnchor<S extends Timed>(sub: Timed, after: S): S {
+/**
+ * The periods of a subscription whose plan is another one from the end of its current period on, or of later ones of
+ * `kept` that are paid or free.
+ */
+export function withNewAnchor<S extends Timed>(sub: Timed, after: S, kept: readonly PeriodRow[] = []): S {
   if (sameInterval(intervalOf(planOf(sub)), intervalOf(planOf(after)))) return after;
-  return { ...after, anchor: Math.max(sub.currentPeriodEnd, sub.trialEnd), periodNo: 0 };
+  const ends = kept.flatMap(({ state, endAt }) => (state === 'paid' ? [endAt] : []));
+  return { ...after, anchor: Math.max(sub.currentPeriodEnd, sub.trialEnd, ...ends), periodNo: 0 };
 }
 
 /**

@@ -32,7 +32,7 @@ export type ChangeDirection = 'upgrade' | 'downgrade' | 'equal';
 export interface ChangeDecision {
   effect: 'now' | 'periodEnd';
   direction: ChangeDirection;
-  /** True for an interval other than the present one: a new period starts when the change takes effect. */
+  /** True for an interval other than the present one: a change that is billed starts a new period when it takes effect. */
   newInterval: boolean;
   /** False for a change that bills nothing when it takes effect. */
   billed: boolean;

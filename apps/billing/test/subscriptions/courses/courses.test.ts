@@ -6,8 +6,7 @@ import { Course, seen } from './course.js';
 /*
  * Random courses of subscriptions by commands on the test clock: trials, steps, usage, codes, changes, free time, cards
  * that decline or answer late, refunds and endings in any order. Each document of a change and of the cycle is the one that
- * was previewed, and the rules of audit.ts hold after each step. `COURSES` is how many new ones; without it, the same in
- * each run.
+ * was previewed, and the rules of audit.ts hold after each step. `npm test` lives the same in each run.
  */
 
 const courses = sized(12, 200);

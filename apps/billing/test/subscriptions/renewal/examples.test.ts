@@ -172,6 +172,52 @@ describe('changes', () => {
   });
 });
 
+describe('an upgrade or downgrade to another interval, at once and without proration,', () => {
+  /** A subscription of a month that is changed to another interval on a day: nothing is billed then, and it is told next. */
+  async function switched(day: string, intervalUnit: string, amount: number): Promise<string> {
+    await s.anew('2026-04-01');
+    await s.t.done(updateSubscriptionConfig, { upgradeProration: false }, s.merchant);
+    const { id } = await begun(1000);
+    await s.to(day);
+    const asked = { subscriptionId: id, newPlanId: s.plan({ amount, intervalUnit }), effectImmediate: 1 };
+    const preview = await s.t.done(previewChange, asked, merchant());
+    expect([preview.invoice.lines, preview.totalAmount]).toEqual([[], 0]);
+    await s.t.done(submitChange, { ...asked, quantity: 1, prorationDate: preview.prorationDate }, merchant());
+    const { invoice } = await s.t.done(previewNextInvoice, { subscriptionId: id }, s.merchant);
+    const told = ({ periodStart, periodEnd, totalAmount }: typeof invoice) =>
+      `${shown(periodStart)} ${shown(periodEnd)} ${totalAmount}`;
+    expect(preview.nextPeriodInvoice && told(preview.nextPeriodInvoice)).toBe(told(invoice));
+    expect(await s.dates(id)).toBe('active 04-01 05-01');
+    return id;
+  }
+
+  it.each([
+    ['week', 300, ['05-01 05-08 300', '05-08 05-15 300']],
+    ['year', 9000, ['05-01 05-01 9000']],
+  ])('counts %s after %s from the end of the period', async (unit, amount, billed) => {
+    const id = await switched('2026-04-10', unit, amount);
+    await s.to('2026-05-09');
+    expect(await s.invoices(id)).toEqual([
+      'Create paid 04-01 05-01 1000',
+      ...billed.map(period => `Cycle paid ${period}`),
+    ]);
+  });
+
+  it.each([
+    ['day', 40, ['06-01 06-02 40', '06-02 06-03 40', '06-03 06-04 40']],
+    ['week', 300, ['06-01 06-08 300']],
+    ['year', 9000, ['06-01 06-01 9000']],
+  ])('counts %s after %s from the end of the next one, where that is paid', async (unit, amount, billed) => {
+    const id = await switched('2026-04-30T23:00', unit, amount);
+    await s.to('2026-06-03T01:00');
+    expect(await s.invoices(id)).toEqual([
+      'Create paid 04-01 05-01 1000',
+      'Cycle paid 05-01 06-01 1000',
+      ...billed.map(period => `Cycle paid ${period}`),
+    ]);
+  });
+});
+
 it('promo credit comes back with the time that it paid for: of 45 credits, half a period gives back 22', async () => {
   await s.anew('2026-04-01');
   const userId = await s.userWithCard();

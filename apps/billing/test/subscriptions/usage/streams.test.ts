@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import {
   cancelAtPeriodEnd,
   cancelInvoice,
@@ -36,10 +36,11 @@ const perRound = 200;
 const first = isMany ? jest.getSeed() : 20_260_301;
 
 let s: Metered;
-beforeAll(async () => {
+// a stream moves the clock of the machine, behind which no test clock begins
+beforeEach(async () => {
   s = await metered();
 });
-afterAll(() => s.t.close());
+afterEach(() => s.t.close());
 
 const [minute, hour, day] = [60, 3600, 86_400];
 const LIMIT = 300;
