@@ -28,10 +28,10 @@ export class Life extends Course {
 
   protected override enter(row: Row): void {
     const { wish: from, later } = this;
-    const isOther = this.takeLater();
+    this.takeLater();
     // paid before the change was asked for: given back, and sold again
     const isAgain = later && row.doc && row.kind !== 'trial' && !this.isEqual(row.wish, later);
-    const next = isAgain ? this.again(row, from, isOther) : row;
+    const next = isAgain ? this.again(row, from) : row;
     [this.start, this.end] = [next.start, next.end];
     if (next.kind === 'trial') this.step++;
     else {
@@ -40,15 +40,13 @@ export class Life extends Course {
     }
   }
 
-  /** The deferred change takes effect at the end of the period. Returns true for one to another interval. */
-  private takeLater(): boolean {
+  /** The deferred change takes effect at the end of the period. */
+  private takeLater(): void {
     const { wish, later } = this;
-    if (!later) return false;
-    const isOther = !this.sameInterval(wish, later);
-    if (isOther) this.countFrom(Math.max(this.end, this.trialEnd));
+    if (!later) return;
+    if (!this.sameInterval(wish, later)) this.countFrom(Math.max(this.end, this.trialEnd));
     [this.wish, this.later] = [later, undefined];
     this.usage.plan(this.end, later.plan);
-    return isOther;
   }
 
   /** The next period begins, paid or not. */
@@ -57,13 +55,15 @@ export class Life extends Course {
     super.pastDue();
   }
 
-  private again(row: Row, from: Wish, isOther: boolean): Row {
+  private again(row: Row, from: Wish): Row {
+    const isOther = !this.sameInterval(row.wish, this.wish);
     const anew = isOther ? { start: row.start, end: this.f(row.start, 1, this.wish, 0) } : undefined;
     const lines = this.billed([row], from, row.start, { anew });
     if (!lines) return row;
     this.sales.paid(lines.doc);
     this.sales.over(lines.ended);
     Object.assign(row, { wish: this.wish, ...(anew && { end: anew.end, kind: 'cycle' }) });
+    if (anew) this.countFrom(anew.start);
     return row;
   }
 
@@ -109,7 +109,7 @@ export class Life extends Course {
     return kind === 'trial' || kind === 'free';
   }
 
-  change({ wish, effect, paid }: Change): void {
+  change({ wish, effect, paid: isPaid }: Change): void {
     const time = this.timeOf({ wish, effect });
     if (!time || !this.dropLater()) return;
     if (time === 'periodEnd') {
@@ -117,16 +117,18 @@ export class Life extends Course {
       return;
     }
     const { unended: live, isTrial } = this;
-    const rows = live.filter(({ kind, open }) => !open && (kind === 'cycle' || kind === 'stub'));
+    const { prorates } = this.terms;
+    const paid = live.filter(({ kind, open }) => !open && (kind === 'cycle' || kind === 'stub'));
+    const rows = prorates ? paid : [];
     const from = this.wish;
     const start = Math.max(this.now, rows[0]?.start ?? this.now);
-    const isOther = rows.length > 0 && !this.sameInterval(from, wish);
+    const isOther = !this.sameInterval(from, wish);
     this.wish = wish;
-    const anew = isOther ? { start, end: this.f(start, 1, wish, 0) } : undefined;
+    const anew = rows.length > 0 && isOther ? { start, end: this.f(start, 1, wish, 0) } : undefined;
     const isRepriced = !isTrial && (anew || !this.usage.isSame(from.plan, wish.plan));
     const usage = isRepriced ? this.usage.lines(this.now, this.rows) : [];
-    const lines = rows.length > 0 ? this.billed(rows, from, this.now, { anew, usage }) : undefined;
-    if (lines && lines.doc.total > lines.doc.spent && !paid) {
+    const lines = rows.length + usage.length > 0 ? this.billed(rows, from, this.now, { anew, usage }) : undefined;
+    if (lines && lines.doc.total > lines.doc.spent && !isPaid) {
       this.sales.lapse(lines.doc);
       this.wish = from;
       return;
@@ -140,6 +142,7 @@ export class Life extends Course {
     this.usage.plan(this.now, wish.plan);
     for (const row of rows) row.wish = wish;
     if (anew) this.restart(anew);
+    else if (isOther) this.countFrom(Math.max(this.end, this.trialEnd, ...paid.map(({ end }) => end)));
   }
 
   /** True if the invoice of the next period is made, as the deferred change sells it. */
@@ -211,7 +214,8 @@ export class Life extends Course {
       this.sales.move(next, this.trialEnd, end);
       Object.assign(next, { start: this.trialEnd, end });
     }
-    this.countFrom(next?.kind === 'stub' && !next.open ? next.end : this.trialEnd);
+    const isOwn = next?.kind === 'cycle' && this.sameInterval(next.wish, this.wish);
+    this.countFrom(next && next.kind !== 'free' && !next.open && !isOwn ? next.end : this.trialEnd);
     this.end = this.trialEnd;
     const own = { open: false, doc: undefined, wish: this.wish, made: this.now };
     this.rows.push({ ...own, kind: 'free', start: before, end: this.end });

@@ -156,7 +156,8 @@ export class Sales {
       const most = smaller(fixed, newBase) - keptOff;
       off += rounded(most > 0n ? most : 0n, BigInt(row.end - start), BigInt(full));
     }
-    if (lines.length === 0) return undefined;
+    // usage is billed with the lines of a change, and by itself where nothing is prorated
+    if (lines.length === 0 && rows.length > 0) return undefined;
     lines.push(...usage);
     const { code } = this.terms;
     const carries = code?.recurring && inRows.some(({ line }) => line.discount > 0n);

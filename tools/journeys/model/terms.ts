@@ -42,6 +42,8 @@ export interface Terms {
   buyer: 'EE' | 'DE' | 'LU' | 'business' | 'none';
   /** True where main credit pays for invoices. */
   creditPays: boolean;
+  /** False where a change at once bills nothing: what is paid stays so, and the next period is sold as it was changed. */
+  prorates: boolean;
   /** Percentage that an API key stated, 0 for none. */
   taxPercentage: number;
   code: Code | undefined;

@@ -22,6 +22,8 @@ import { type Stand, startStand } from './stand.js';
  */
 
 const shops = 4;
+/** The shop in which a change at once bills nothing. */
+const withoutProration = 3;
 const lives = sized(24, 400);
 const rounds = 9;
 const seed = isMany ? jest.getSeed() : 20_270_132;
@@ -55,12 +57,13 @@ afterAll(async () => {
 });
 
 async function lived(seller: Seller, shop: number): Promise<Subscriber[]> {
-  await configure(seller);
+  const prorates = shop !== withoutProration;
+  await configure(seller, prorates);
   const [hours = []] = fc.sample(gaps, { numRuns: 1, seed: seed + shop });
   const all = fc.sample(drawnLife(rounds), { numRuns: Math.ceil(lives / shops), seed: seed + shop });
   // a last day of January to come, which later months do not have
   await seller.to(Date.UTC(new Date().getUTCFullYear() + 1, 0, 31) / 1000 + 10_000 * shop);
-  const subscribers = await begun(seller, all, wireCurrency(shop));
+  const subscribers = await begun(seller, all, { currencyOfWires: wireCurrency(shop), prorates });
   await settle(seller, subscribers);
   for (let round = 0; round < rounds; round++) {
     for (const subscriber of subscribers) await subscriber.look();
@@ -73,13 +76,17 @@ async function lived(seller: Seller, shop: number): Promise<Subscriber[]> {
   return subscribers;
 }
 
-async function begun(seller: Seller, all: readonly Lived[], currencyOfWires: string): Promise<Subscriber[]> {
+async function begun(
+  seller: Seller,
+  all: readonly Lived[],
+  { currencyOfWires, prorates }: { currencyOfWires: string; prorates: boolean },
+): Promise<Subscriber[]> {
   const wireId = await wires(seller, currencyOfWires);
   const subscribers: Subscriber[] = [];
   for (const { terms: given, card, transfers, ...drawn } of all) {
     const currency = card === 'wire' ? currencyOfWires : drawn.currency;
     const promo = given.promo && { ...given.promo, rate: promoRates[currency] ?? 100n };
-    const sold = { ...given, promo, digits: digitsOf(currency), creditPays: true };
+    const sold = { ...given, promo, digits: digitsOf(currency), creditPays: true, prorates };
     const gatewayId = card === 'wire' ? wireId : seller.gatewayId;
     subscribers.push(await Subscriber.begin(seller, sold, { currency, card, transfers, gatewayId }));
   }

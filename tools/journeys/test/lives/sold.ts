@@ -24,7 +24,8 @@ export interface Sold {
 export const promoRates: Readonly<Record<string, bigint>> = { EUR: 100n, USD: 1000n, JPY: 30n, KWD: 1n };
 
 /** Lets every cycle invoice take promo credit, and every invoice main credit. */
-export async function configure({ api }: Seller): Promise<void> {
+export async function configure({ api }: Seller, upgradeProration: boolean): Promise<void> {
+  orThrow(await api.post('/merchant/subscription/config/update', { upgradeProration }));
   orThrow(await api.post('/merchant/update', { countryCode: 'DE' }));
   for (const [currency, rate] of Object.entries(promoRates)) {
     const config = { currency, exchangeRate: Number(rate), recurring: 1 as const, type: 2 as const };

@@ -64,8 +64,8 @@ const unitPrice = fc.integer({ min: 1, max: 3 });
 const meter = fc.record({ prices: fc.tuple(unitPrice, unitPrice, unitPrice), freeUnits: fc.nat(20) });
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 });
 
-/** Terms without `start` and the currency, which are those of whoever sells. */
-export type DrawnTerms = Omit<Terms, 'start' | 'digits' | 'creditPays'>;
+/** Terms without those of whoever sells. */
+export type DrawnTerms = Omit<Terms, 'start' | 'digits' | 'creditPays' | 'prorates'>;
 
 export const terms: fc.Arbitrary<DrawnTerms> = fc.record({
   zone: fc.constantFrom(...zones),

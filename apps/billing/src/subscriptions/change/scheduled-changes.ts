@@ -47,7 +47,8 @@ export class ScheduledChanges {
     const { upcoming, invoiceId, left } = next ? await this.replace(tx, sub, after, next) : nothing;
     finishUpdate(tx, { ...update, invoiceId });
     const bound = await boundAfterChange(tx, left, after.discount, after);
-    const changed = { ...after, carried: left.carried, discount: bound };
+    const counted = upcoming && upcoming !== next && { anchor: upcoming.startAt, periodNo: 0 };
+    const changed = { ...after, ...counted, carried: left.carried, discount: bound };
     tx.step(subscriptionAggregate, changed, 'subscription.updated');
     schedulePriceNotice(tx, changed);
     return { sub: changed, upcoming };

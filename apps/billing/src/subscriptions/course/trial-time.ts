@@ -4,16 +4,16 @@ import { boundary, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { InvoiceClosing } from '../../invoices/close.js';
 import { creditableLines, moveServicePeriods } from '../../invoices/crediting/creditable-lines.js';
+import type { CreditableLine } from '../../invoices/domain/items.js';
 import { InvoiceOutcomes } from '../../invoices/outcomes.js';
 import type { ServicePeriod } from '../../pricing/proration.js';
 import { Arrears } from '../arrears.js';
-import { nextLines } from '../change/next-period.js';
 import { PlanChanges } from '../change/plan-changes.js';
-import { deferredOf } from '../change/upcoming-invoice.js';
-import { sellsItems, withDeferredChange } from '../domain/apply-change.js';
+import { intervalSold } from '../domain/change-items.js';
+import { sameInterval } from '../domain/changes.js';
 import { intervalOf } from '../domain/items.js';
 import { movedPendingItems } from '../domain/pending-items.js';
-import { type Period, type PeriodRow, sellsPlan } from '../domain/periods.js';
+import type { Period, PeriodRow } from '../domain/periods.js';
 import { hasEnded, moved, planOf, type Subscription } from '../domain/subscription.js';
 import { appendedTrialEnd } from '../domain/trials.js';
 import { pendingUpdates } from '../pending-update.js';
@@ -45,8 +45,8 @@ export class TrialTime {
       const paidNext = free && rows.find(row => row.startAt === before.currentPeriodEnd && row.state === 'paid');
       // free time that follows a trial of several steps is part of the new period
       const isMoved = paidNext !== undefined && paidNext.kind !== 'free';
-      const next = isMoved ? movedAfter(await movedInput(tx, appended, paidNext), paidNext) : undefined;
-      const sub = next ? countedAfter(appended, next) : appended;
+      const sold = isMoved ? await creditableLines(tx, subscriptionId, paidNext.startAt) : [];
+      const { next, sub } = isMoved ? movedAfter(appended, paidNext, sold) : { next: undefined, sub: appended };
       const log = `AddNewTrialEnd: ${before.trialEnd} -> ${sub.trialEnd}`;
       const after = isUnpaid ? { ...moved(sub, 'activate', tx.now), unpaidUntil: 0, dunningTime: 0 } : sub;
       const carried =
@@ -63,7 +63,7 @@ export class TrialTime {
         await this.cancelled(tx, unpaid);
         if (free) await this.arrears.moveEnd(tx, before, endAt);
       } else if (free) {
-        if (paidNext && next) await move(tx, paidNext, next);
+        if (paidNext && next) await move(tx, paidNext, next, sold);
         else if (paidNext) await voidPeriod(tx, paidNext);
         else await this.changes.voidUpcomingInvoice(tx, before);
         const { kind, start: startAt, end: endAt } = free;
@@ -84,16 +84,8 @@ export class TrialTime {
   }
 }
 
-/** The subscription as its next period was sold: as it is, or with its deferred change. */
-async function movedInput(tx: Tx, sub: Subscription, next: PeriodRow): Promise<Subscription> {
-  const update = await deferredOf(tx, sub);
-  if (!update || !sellsPlan(next) || sellsItems(sub, (await nextLines(tx, next)).lines)) return sub;
-  return withDeferredChange(sub, update);
-}
-
 /** Moves a paid period, and the time that its lines sell. */
-async function move(tx: Tx, from: PeriodRow, to: PeriodRow): Promise<void> {
-  const sold = await creditableLines(tx, from.subscriptionId, from.startAt);
+async function move(tx: Tx, from: PeriodRow, to: PeriodRow, sold: readonly CreditableLine[]): Promise<void> {
   for (const invoiceId of new Set(sold.map(line => line.invoiceId))) {
     await moveServicePeriods(tx, invoiceId, timeOfPeriod(from), timeOfPeriod(to));
   }
@@ -143,13 +135,19 @@ export function extended(sub: Subscription, hours: number, now: number, unpaid?:
 const hasStepsLeft = ({ multiTrial }: Subscription): boolean =>
   multiTrial !== null && !multiTrial.finished && multiTrial.currentIndex + 1 < multiTrial.steps.length;
 
-/** A paid next period after the free period in front of it: it keeps its length, a full one by the calendar. */
-export function movedAfter(sub: Subscription, row: PeriodRow): PeriodRow {
+/**
+ * A paid next period after the free period in front of it, whose lines are `sold`: it keeps its length, a full one by the
+ * calendar. Full periods are counted from its end where it is none of those that the subscription has; else from its start.
+ */
+export function movedAfter(
+  sub: Subscription,
+  row: PeriodRow,
+  sold: readonly CreditableLine[],
+): { next: PeriodRow; sub: Subscription } {
   const startAt = sub.currentPeriodEnd;
-  const full = boundary(startAt, 1, intervalOf(planOf(sub)), sub.timeZone);
-  return { ...row, startAt, endAt: row.kind === 'cycle' ? full : startAt + row.endAt - row.startAt };
+  const interval = intervalSold(sub, sold);
+  const isFull = row.kind === 'cycle';
+  const endAt = isFull ? boundary(startAt, 1, interval, sub.timeZone) : startAt + row.endAt - row.startAt;
+  const isOwn = isFull && sameInterval(interval, intervalOf(planOf(sub)));
+  return { next: { ...row, startAt, endAt }, sub: isOwn ? sub : { ...sub, anchor: endAt } };
 }
-
-/** The subscription with full periods counted from the end of a stub that was moved; those of others begin before it. */
-export const countedAfter = (sub: Subscription, { kind, endAt }: PeriodRow): Subscription =>
-  kind === 'stub' ? { ...sub, anchor: endAt } : sub;

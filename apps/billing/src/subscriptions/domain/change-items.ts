@@ -1,10 +1,10 @@
-import { boundary, ratio } from '@recur/kernel';
+import { boundary, type Interval, ratio } from '@recur/kernel';
 import type { CreditableLine, InvoiceItem } from '../../invoices/domain/items.js';
 import type { ItemChange } from '../../pricing/discount.js';
 import type { ServicePeriod } from '../../pricing/proration.js';
 import { changeTerms } from './apply-change.js';
 import { type ChangeDecision, sameInterval, type Terms, totalPrice } from './changes.js';
-import { type Item, intervalOf, sameItem } from './items.js';
+import { type Item, intervalOf, PLAN_KEY, sameItem } from './items.js';
 import { creditItem, fullItem, isCreditableAt, partItem, type ShownItem, secondsIn } from './items-to-bill.js';
 import { type PendingItem, pendingUntil } from './pending-items.js';
 import type { PeriodRow } from './periods.js';
@@ -153,6 +153,13 @@ export interface ImmediateChange extends BillableChange {
 }
 
 /**
+ * The interval of the periods that lines sell: that of their plan, which was changed since without proration; else that of
+ * the subscription.
+ */
+export const intervalSold = (sub: Subscription, sold: readonly CreditableLine[]): Interval =>
+  intervalOf(sold.find(({ key }) => key === PLAN_KEY)?.plan ?? planOf(sub));
+
+/**
  * Lines of a change at `at`, in the live periods from then on. In a trial or a free period only a next period that is
  * paid is billed again, and another interval begins with it.
  */
@@ -163,11 +170,13 @@ export function itemsOfImmediateChange(
   periods: readonly PeriodRow[],
 ): ImmediateChange {
   const rows = billedPeriods(periods);
+  const interval = intervalOf(planOf(after));
   const start = Math.max(at, rows[0]?.startAt ?? at);
-  const end = boundary(start, 1, intervalOf(planOf(after)), sub.timeZone);
+  const end = boundary(start, 1, interval, sub.timeZone);
   const paid = rows.map(row => paidPeriod(sub, row));
   const inPaid = sold.filter(({ period }) => paid.some(each => isIn(period, each)));
-  const lines = billableChange({ sub, after, sold: inPaid }, at, paid, newInterval ? { start, end } : undefined);
+  const isOther = newInterval || !sameInterval(intervalSold(sub, inPaid), interval);
+  const lines = billableChange({ sub, after, sold: inPaid }, at, paid, isOther ? { start, end } : undefined);
   const isEnded = (line: PendingItem) =>
     lines.changedKeys.includes(line.key) && paid.some(period => isIn(line, period));
   return { ...lines, pending: pendingUntil(sub.carried, at, isEnded) };
@@ -184,7 +193,7 @@ export function itemsOfDeferredChange({ sub, after, sold }: ChangeOfSubscription
   const { startAt: start } = next;
   const interval = intervalOf(planOf(after));
   const newPeriod = { start, end: boundary(start, 1, interval, sub.timeZone) };
-  const isOther = !sameInterval(intervalOf(planOf(sub)), interval);
+  const isOther = !sameInterval(intervalSold(sub, sold), interval);
   return billableChange({ sub, after, sold }, start, [paidPeriod(sub, next)], isOther ? newPeriod : undefined);
 }
 

@@ -55,6 +55,7 @@ const expected = [
   'amount_below_minimum',
   'invoice_not_refundable',
   'payment_not_open',
+  'payment_under_way',
   'subscription_exists',
   'subscription_not_extendable',
   'subscription_without_next_invoice',

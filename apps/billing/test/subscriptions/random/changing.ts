@@ -47,7 +47,8 @@ export function quoteOf(
   const paidActive = current?.kind !== 'trial' && current?.kind !== 'free';
   const choice = choiceOf(history, wish);
   const paidAhead = !paidActive && billedPeriods(periods).length > 0;
-  const context = { requested, paidActive, paidAhead, downgradeEffectImmediately: false, upgradeProration: true };
+  const settings = { downgradeEffectImmediately: false, upgradeProration: history.prorates };
+  const context = { requested, paidActive, paidAhead, ...settings };
   const plan = decideChange(
     changeTerms(sub),
     changeTerms(withChange(sub, updateTo(sub, choice, { direction: 'upgrade', at }))),

@@ -59,6 +59,7 @@ export const histories: fc.Arbitrary<History> = fc
   .record({
     terms,
     start,
+    prorates: fc.integer({ min: 0, max: 3 }).map(n => n > 0),
     retryHours: fc.constantFrom(1, 12, 100),
     steps: fc.array(step, { minLength: 1, maxLength: 9 }),
     ending: fc.record({ part, prorate: fc.boolean(), invoiceNow: fc.boolean() }),

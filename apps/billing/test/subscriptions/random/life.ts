@@ -1,11 +1,12 @@
 import { dueDayOf, dueSeries } from '@recur/kernel';
 import { repricedMetrics } from '../../../src/subscriptions/arrears.js';
-import { countedAfter, extended, movedAfter } from '../../../src/subscriptions/course/trial-time.js';
+import { extended, movedAfter } from '../../../src/subscriptions/course/trial-time.js';
 import {
   freeSecondsFrom,
   sellsItems,
   withChange,
   withDeferredChange,
+  withNewAnchor,
   withNewPeriod,
 } from '../../../src/subscriptions/domain/apply-change.js';
 import { itemsOfDeferredChange } from '../../../src/subscriptions/domain/change-items.js';
@@ -69,6 +70,7 @@ export class Life extends Course {
     this.books.make(bill, this.now).state = 'paid';
     this.books.endLines(lines.ended, upcoming.startAt);
     if (!newPeriod) return;
+    this.sub = { ...after, anchor: newPeriod.start, periodNo: 0 };
     this.periods.replace(upcoming, { ...upcoming, state: 'void' });
     this.addRow({ kind: 'cycle', ...newPeriod }, this.books.made.at(-1)?.document.invoiceId ?? '', 'paid');
   }
@@ -87,7 +89,7 @@ export class Life extends Course {
     const { newPeriod, ...lines } = quote.lines;
     const isBilled = !this.isFree(at) && (newPeriod || repricedMetrics(this.sub, quote.after).has(METRIC));
     const used = isBilled ? this.meter.items(at, this.rows) : [];
-    if (lines.items.length > 0) {
+    if (lines.items.length + used.length > 0) {
       const discount = boundTerms(this.history.code, this.sub, lines.carriesDiscount, lines.discountBases);
       const bill = changeInput(quote.after, {
         direction: quote.plan.direction,
@@ -108,8 +110,9 @@ export class Life extends Course {
     }
     this.withdrawNext();
     if (isBilled) this.meter.billed(at);
-    this.sub = withChange(this.sub, quote.update);
-    this.meter.reprice(at, this.sub);
+    const changed = withChange(this.sub, quote.update);
+    this.meter.reprice(at, changed);
+    this.sub = newPeriod ? changed : withNewAnchor(this.sub, changed, this.rows);
     if (!newPeriod) return;
     const free = freeSecondsFrom(this.rows, newPeriod.start);
     for (const row of this.rows.filter(({ endAt, state }) => state !== 'void' && endAt > newPeriod.start)) {
@@ -144,16 +147,15 @@ export class Life extends Course {
 
   private extend(hours: number): void {
     const { upcoming } = this;
-    const isPrepaid = this.isPrepaid();
     const { sub, free } = extended(this.sub, hours, this.now);
     const before = this.sub;
     this.sub = sub;
     if (!free) return;
     if (upcoming?.kind === 'free') this.periods.replace(upcoming, { ...upcoming, state: 'void' });
     else if (upcoming?.state === 'paid') {
-      const moved = movedAfter(isPrepaid && this.update ? withDeferredChange(sub, this.update) : sub, upcoming);
+      const { next: moved, sub: counted } = movedAfter(sub, upcoming, this.books.sold(upcoming.startAt));
       this.periods.replace(upcoming, moved);
-      this.sub = countedAfter(this.sub, moved);
+      this.sub = counted;
       const period = (row: PeriodRow) => ({ start: row.startAt, end: row.endAt });
       this.books.moveLines(period(upcoming), period(moved));
     } else {

@@ -6,6 +6,7 @@ import {
   createSubscription,
   discountBillingType,
   type In,
+  type Invoice,
   incrementPromoCredit,
   type Plan,
   planType,
@@ -184,7 +185,11 @@ describe('an upgrade or downgrade to another interval, at once and without prora
     expect([preview.invoice.lines, preview.totalAmount]).toEqual([[], 0]);
     await s.t.done(submitChange, { ...asked, quantity: 1, prorationDate: preview.prorationDate }, merchant());
     const { invoice } = await s.t.done(previewNextInvoice, { subscriptionId: id }, s.merchant);
-    const told = ({ periodStart, periodEnd, totalAmount }: typeof invoice) =>
+    const told = ({
+      periodStart,
+      periodEnd,
+      totalAmount,
+    }: Pick<Invoice, 'periodStart' | 'periodEnd' | 'totalAmount'>) =>
       `${shown(periodStart)} ${shown(periodEnd)} ${totalAmount}`;
     expect(preview.nextPeriodInvoice && told(preview.nextPeriodInvoice)).toBe(told(invoice));
     expect(await s.dates(id)).toBe('active 04-01 05-01');
@@ -215,6 +220,29 @@ describe('an upgrade or downgrade to another interval, at once and without prora
       'Cycle paid 05-01 06-01 1000',
       ...billed.map(period => `Cycle paid ${period}`),
     ]);
+  });
+
+  it.each([
+    ['day', 40, '06-02T12:00', '06-03T12:00'],
+    ['year', 9000, '06-02T12:00', '06-02T12:00'],
+  ])(
+    'a month that is paid stays one, where free time comes before it and a plan by %s after',
+    async (unit, amount, start, end) => {
+      const id = await switched('2026-04-30T23:00', unit, amount);
+      await extend(id, 36);
+      await s.to('2026-06-02T13:00');
+      expect((await s.invoices(id)).at(-1)).toBe(`Cycle paid ${start} ${end} ${amount}`);
+      expect((await s.periods(id)).map(({ kind }) => kind)).toEqual(['cycle', 'free', 'cycle', 'cycle']);
+    },
+  );
+
+  it('the month that is paid is given back by a change with proration, to which the new interval is another one', async () => {
+    const id = await switched('2026-04-10', 'week', 300);
+    await s.t.done(updateSubscriptionConfig, { upgradeProration: true }, s.merchant);
+    await s.to('2026-04-16');
+    const { nets } = await changed(id, s.plan({ amount: 700, intervalUnit: 'week' }), { effectImmediate: 1 });
+    expect(nets).toEqual([-500, 700]);
+    expect(await s.dates(id)).toBe('active 04-16 04-23');
   });
 });
 
