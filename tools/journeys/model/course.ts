@@ -108,8 +108,7 @@ export abstract class Course extends Collection {
 
   /** Lives on until no invoice waits for usage: nothing is changed meanwhile. */
   wait(): void {
-    const { waits } = this.waiting ?? {};
-    if (waits) this.live(waits);
+    while (this.waiting?.waits) this.live(this.waiting.waits);
   }
 
   /** Makes every step of the cycle up to a time. */

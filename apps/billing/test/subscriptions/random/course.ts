@@ -66,8 +66,8 @@ export abstract class Course {
   }
 
   protected waitForDraft(): void {
-    const { draft } = this;
-    if (draft) this.liveTo(draft.finishAt);
+    // the next one may begin with it
+    while (this.draft) this.liveTo(this.draft.finishAt);
   }
 
   protected placed(part: number): number {
