@@ -46,11 +46,13 @@ export function scheduleNext(tx: Tx, sub: Subscription, before: Subscription | u
   scheduleEndNotice(tx, sub, before);
 }
 
-/** Has its end announced, where it is to end with its period since now, or that has another end. */
+/** Has its end announced, where it is to end with its period since now, that has another end, or is near from another time. */
 export function scheduleEndNotice(tx: Tx, sub: Subscription, before: Subscription | undefined): void {
   if (!willEnd(sub)) return;
-  const isKnown = before !== undefined && willEnd(before) && before.currentPeriodEnd === sub.currentPeriodEnd;
-  if (!isKnown) tx.schedule(END_NOTICE, sub.subscriptionId, endNoticeTimeOf(sub));
+  const at = endNoticeTimeOf(sub);
+  const isSameEnd = before !== undefined && willEnd(before) && before.currentPeriodEnd === sub.currentPeriodEnd;
+  const isKnown = isSameEnd && (endNoticeTimeOf(before) <= tx.now || endNoticeTimeOf(before) === at);
+  if (!isKnown) tx.schedule(END_NOTICE, sub.subscriptionId, at);
 }
 
 /** True for one that is in force, and ends with its period. */

@@ -7,6 +7,7 @@ import {
   pendingUpdateEffect,
   setupWireTransfer,
   submitChange,
+  updateSubscriptionConfig,
 } from '@recur/contracts';
 import { EndNotices1763683200067 } from '../../src/migrations/0067-end-notices.js';
 import { type Subscribers, subscribers, trialSteps } from '../world/clock.js';
@@ -74,6 +75,27 @@ describe('an end with the period', () => {
     expect(await s.events(subscriptionId)).not.toContain(WILL_END);
     await s.to('2026-03-07');
     expect(await s.events(subscriptionId)).toEqual([WILL_END]);
+  });
+
+  it('is told as the plan of the end is, where a change without proration leaves it where it was, once', async () => {
+    await s.t.done(updateSubscriptionConfig, { upgradeProration: false }, s.merchant);
+    const { id: subscriptionId } = await subscribed();
+    await endLater(subscriptionId);
+    await s.to('2026-02-05');
+    const changeTo = (intervalUnit: string) => {
+      const now = { quantity: 1, effectImmediate: pendingUpdateEffect.now };
+      return s.t.done(submitChange, { ...now, subscriptionId, newPlanId: s.plan({ intervalUnit }) }, s.merchant);
+    };
+    await changeTo('year');
+    await s.to('2026-02-12T23:59');
+    expect(await s.events(subscriptionId)).not.toContain(WILL_END);
+    await s.to('2026-02-13');
+    expect(await s.events(subscriptionId)).toEqual([WILL_END]);
+    await changeTo('day');
+    await s.to('2026-02-27T23:59');
+    expect(await s.events(subscriptionId)).not.toContain(WILL_END);
+    await s.to('2026-02-28');
+    expect(await s.events(subscriptionId)).toEqual(['cancelled', 'track.user.outofsubscribe']);
   });
 
   it('is told again where another interval moves it', async () => {

@@ -6,6 +6,9 @@ import { MerchantVatRule } from '../taxes.js';
 
 export const lateUsageRules = ['next', 'refuse'] as const;
 
+const prorationText =
+  'false: a change at once bills nothing; what is paid stays so, and another interval begins after it';
+
 const subscriptionConfig = z.object({
   downgradeEffectImmediately: flag,
   downgradeNonImmediatelyEffectBeforePeriodEnd: seconds,
@@ -16,7 +19,7 @@ const subscriptionConfig = z.object({
   invoicePdfGenerate: flag,
   showZeroInvoice: flag,
   tryAutomaticPaymentBeforePeriodEnd: seconds,
-  upgradeProration: flag,
+  upgradeProration: flag.describe(prorationText),
   timeZone: text,
   usageGraceTime: seconds,
   lateUsage: text,
@@ -65,7 +68,7 @@ export const updateSubscriptionConfig = operation({
     invoiceEmail: input.flag.optional(),
     showZeroInvoice: input.flag.optional(),
     tryAutomaticPaymentBeforePeriodEnd: z.int().min(0).max(month).optional(),
-    upgradeProration: input.flag.optional(),
+    upgradeProration: input.flag.optional().describe(prorationText),
     timeZone: input
       .rule(input.line, 'must be an IANA time zone, such as Europe/Berlin', isTimeZone)
       .optional()
