@@ -85,9 +85,9 @@ async function rage(stack: TemporaryStack, receiver: Receiver, seconds: number, 
   const load = startLoad(baseUrl, merchant.apiKey, shop, limits.buyers);
   const injected = await harm(stack, load, seconds, next);
   const report = await load.stop();
-  const findings = [...report.unexpected];
-  findings.push(...(await settled(ask, allDelivered)));
-  findings.push(...(await audit(ask, shop, report)), ...heard(receiver.deliveries, report));
+  const open = await settled(ask, allDelivered);
+  const findings = [...report.unexpected, ...(await audit(ask, shop, report)), ...heard(receiver.deliveries, report)];
+  findings.push(...open);
   await close();
 
   for (const [name, count] of injected) say(`  ${String(count).padStart(4)} × ${name}`);

@@ -231,14 +231,15 @@ export function databases({ services: parts }: ServerOf, places: Places = {}) {
 const pollMs = 100;
 
 /**
- * Looks until nothing is broken any more, and returns what still is when the time is up; what may never be broken is
- * returned as soon as it is. `done` is one more thing to wait for.
+ * Looks until nothing is broken any more, and returns what still is once it has not become less for a time; what may never
+ * be broken is returned as soon as it is. `done` is one more thing to wait for.
  */
 export async function settled(ask: Ask, done: Rule = async () => [], withinMs = 180_000): Promise<string[]> {
-  const deadline = Date.now() + withinMs;
+  let [deadline, least] = [Date.now() + withinMs, Number.POSITIVE_INFINITY];
   for (;;) {
     const never = await broken(atAnyMoment, ask);
     const yet = [...(await broken(eventually, ask)), ...(await done(ask))];
+    if (yet.length < least) [deadline, least] = [Date.now() + withinMs, yet.length];
     if (never.length > 0 || yet.length === 0 || Date.now() > deadline) return [...never, ...yet];
     await new Promise(resolve => setTimeout(resolve, pollMs));
   }

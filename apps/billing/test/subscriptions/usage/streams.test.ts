@@ -31,7 +31,7 @@ import {
  * What each stretch of time was billed for, or what was dropped of it at an end, is its price by a naive recount.
  */
 
-const rounds = sized(1, 25);
+const rounds = sized(1, 10);
 const perRound = 200;
 const first = isMany ? jest.getSeed() : 20_260_301;
 
