@@ -1,5 +1,6 @@
 import { chownSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from './failure.js';
 import { canReach, type Home, makeFolder } from './home.js';
@@ -11,6 +12,11 @@ import { databaseUrl, portOf, type Settings } from './settings.js';
 
 /** Written into the data folder when everything is in it: a folder without it is made anew. */
 const complete = 'recur.complete';
+
+/** The server's words where processes of a killed one still hold its shared memory. */
+export const memoryInUse = 'pre-existing shared memory block';
+
+const retryMs = 250;
 
 /** Durable as a production server is: fsync, full page writes and synchronous commit keep their defaults (on). */
 const configuration = {
@@ -42,10 +48,24 @@ export async function startPostgres(home: Home, settings: Settings, withDatabase
   if (isNew) await initialise(home, settings, folder);
   else checkVersion(folder, findPostgres(home));
   await endStrayServer(folder);
-  const running = await startServer(home, server);
+  const running = await startOnceFree(home, server);
   if (isNew && withDatabases) await createDatabases(home, settings);
   if (isNew) writeFileSync(path.join(folder, complete), '');
   return running;
+}
+
+/** Starts the server, as often as it finds its memory in use: the processes of one that was killed go one by one. */
+async function startOnceFree(home: Home, server: Server): Promise<Running> {
+  const deadline = Date.now() + server.readyWithinMs;
+  for (;;) {
+    try {
+      return await startServer(home, server);
+    } catch (error) {
+      const isHeld = error instanceof Failure && error.message.includes(memoryInUse);
+      if (!isHeld || Date.now() > deadline) throw error;
+      await sleep(retryMs);
+    }
+  }
 }
 
 export function postgresServer(home: Home, settings: Settings): Server {

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Client, orThrow } from '@recur/client';
+import pg from 'pg';
+import { memoryInUse } from '../../local/postgres.js';
+import { logOf } from '../../local/processes.js';
 import { settled } from '../oracle.js';
 import { activePlan, newPlan, newUser, order } from '../shop.js';
 import type { Answer, Wire } from '../wire.js';
@@ -144,6 +148,27 @@ describe('PostgreSQL', () => {
     expect(new Set(orders.map(({ invoiceId }) => invoiceId)).size).toBe(64);
     const { postgres: _, ...others } = pids;
     expect(stand.stack.facts().pids).toMatchObject(others);
+    await stand.quiet();
+  });
+
+  it('killed comes back once the last of its processes is gone, which holds its memory', async () => {
+    const client = new pg.Client(stand.stack.facts().services.postgres.url);
+    client.on('error', () => undefined);
+    await client.connect();
+    const { rows } = await client.query('select pg_backend_pid() as pid');
+    process.kill(rows[0].pid, 'SIGSTOP');
+    const started = stand.stack.kill('postgres').then(() => stand.stack.start('postgres'));
+    try {
+      const log = logOf(stand.stack.home, 'postgres');
+      await until(
+        async () => readFileSync(log, 'utf8'),
+        text => text.includes(memoryInUse),
+      );
+    } finally {
+      process.kill(rows[0].pid, 'SIGCONT');
+    }
+    await started;
+    expect((await until(() => buy(), works)).envelope).toMatchObject({ code: 0 });
     await stand.quiet();
   });
 });
