@@ -147,13 +147,9 @@ export class Life extends Course {
 
   /** True if the invoice of the next period is made, as the deferred change sells it. */
   private get isBilledLater(): boolean {
-    const { next } = this;
-    return (
-      this.later !== undefined &&
-      next?.doc !== undefined &&
-      next.kind !== 'trial' &&
-      !this.isEqual(next.wish, this.wish)
-    );
+    const { next, later } = this;
+    if (!later || !next?.doc || next.kind === 'trial') return false;
+    return this.isEqual(next.wish, later) && !this.isEqual(next.wish, this.wish);
   }
 
   private get isPrepaid(): boolean {

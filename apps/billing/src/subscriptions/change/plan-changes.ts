@@ -9,7 +9,15 @@ import type { InvoiceState } from '../../invoices/state.js';
 import type { ServicePeriod } from '../../pricing/proration.js';
 import { Arrears } from '../arrears.js';
 import { boundAfterChange } from '../codes.js';
-import { freeSecondsFrom, sellsItems, withChange, withNewAnchor, withNewPeriod } from '../domain/apply-change.js';
+import {
+  freeSecondsFrom,
+  hasSameInterval,
+  sellsItems,
+  sellsQuantities,
+  withChange,
+  withNewAnchor,
+  withNewPeriod,
+} from '../domain/apply-change.js';
 import { prepaid } from '../domain/changes.js';
 import { sellsPlan } from '../domain/periods.js';
 import { pricedFrom } from '../domain/repricing.js';
@@ -180,12 +188,15 @@ export class PlanChanges {
 const unfinishedOf = async (tx: Tx, { pendingUpdateId }: Subscription): Promise<PendingUpdate | undefined> =>
   pendingUpdateId === '' ? undefined : tx.find(pendingUpdates, { pendingUpdateId });
 
-/** True if the next period is paid, or about to be, as a deferred change sells it: the change can only be carried out. */
-async function isPrepaid(tx: Tx, sub: Subscription, { effect }: PendingUpdate): Promise<boolean> {
+/**
+ * True if the next period is paid, or about to be, as a deferred change sells it: the change can only be carried out. A
+ * period that was paid before a change without proration sells neither what the subscription does nor what it changes to.
+ */
+async function isPrepaid(tx: Tx, sub: Subscription, { effect, updateItems }: PendingUpdate): Promise<boolean> {
   const [next] = effect === 'periodEnd' ? await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd) : [];
   if (!next || !sellsPlan(next)) return false;
   const { lines, isTaken } = await nextLines(tx, next);
-  return isTaken && !sellsItems(pricedFrom(sub, next.startAt), lines);
+  return isTaken && !sellsItems(pricedFrom(sub, next.startAt), lines) && sellsQuantities(updateItems, lines);
 }
 
 /**
@@ -214,7 +225,9 @@ async function restartPeriods(
 
 /** Another interval that begins no new period counts its periods from the end of what is paid. */
 const anchored = async (tx: Tx, sub: Subscription, after: Subscription): Promise<Subscription> =>
-  withNewAnchor(sub, after, await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd));
+  hasSameInterval(sub, after)
+    ? after
+    : withNewAnchor(sub, after, await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd));
 
 /** Records that a change took effect. */
 export function finishUpdate(tx: Tx, update: PendingUpdate): PendingUpdate {

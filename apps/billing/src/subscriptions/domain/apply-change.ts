@@ -97,12 +97,16 @@ export const freeSecondsFrom = (periods: readonly PeriodRow[], start: number): n
 export const withDeferredChange = <S extends Subscription>(sub: S, update: Update): S =>
   withNewAnchor(sub, withChange(sub, update));
 
+/** True if the plan of a subscription after a change is sold by the interval of the one before. */
+export const hasSameInterval = (sub: Timed, after: Timed): boolean =>
+  sameInterval(intervalOf(planOf(sub)), intervalOf(planOf(after)));
+
 /**
  * The periods of a subscription whose plan is another one from the end of its current period on, or of later ones of
  * `kept` that are paid or free.
  */
 export function withNewAnchor<S extends Timed>(sub: Timed, after: S, kept: readonly PeriodRow[] = []): S {
-  if (sameInterval(intervalOf(planOf(sub)), intervalOf(planOf(after)))) return after;
+  if (hasSameInterval(sub, after)) return after;
   const ends = kept.flatMap(({ state, endAt }) => (state === 'paid' ? [endAt] : []));
   return { ...after, anchor: Math.max(sub.currentPeriodEnd, sub.trialEnd, ...ends), periodNo: 0 };
 }
@@ -123,6 +127,13 @@ export function inUnpaidPeriod<S extends Subscription>(
   const counted = start === sub.currentPeriodStart ? { periodNo: 1, currentPeriodEnd: end } : { periodNo: 0 };
   return { sub: { ...sub, anchor: start, ...counted }, period: { kind: 'cycle', start, end } };
 }
+
+/** True if lines sell the plans of the items in their quantities, at whatever price. */
+export const sellsQuantities = (items: readonly Quantity[], lines: readonly Quantity[]): boolean =>
+  lines.length === items.length &&
+  items.every(({ planId, quantity }) => lines.some(line => line.planId === planId && line.quantity === quantity));
+
+type Quantity = Pick<Item, 'planId' | 'quantity'>;
 
 /** True if lines sell what the subscription sells, at its prices. */
 export function sellsItems({ items }: Subscription, lines: readonly Item[]): boolean {

@@ -4,6 +4,7 @@ import { extended, movedAfter } from '../../../src/subscriptions/course/trial-ti
 import {
   freeSecondsFrom,
   sellsItems,
+  sellsQuantities,
   withChange,
   withDeferredChange,
   withNewAnchor,
@@ -127,7 +128,9 @@ export class Life extends Course {
 
   /** True if the next period is paid as the deferred change sells it. */
   private isPrepaid(): boolean {
-    return this.update !== undefined && this.upcoming?.state === 'paid' && this.isForChange(this.upcoming);
+    const { update, upcoming } = this;
+    if (!update || upcoming?.state !== 'paid' || !this.isForChange(upcoming)) return false;
+    return sellsQuantities(update.updateItems, this.books.linesOf(upcoming));
   }
 
   private isFree = (time: number): boolean =>

@@ -53,11 +53,6 @@ const extend = (subscriptionId: string, appendTrialEndHour: number) =>
   s.t.done(addTrialTime, { subscriptionId, appendTrialEndHour }, s.merchant);
 const rowOf = async (id: string) =>
   (await s.t.rows('select plan_id, quantity, trial_end from subscriptions where subscription_id = $1', [id]))[0] ?? {};
-const promoOf = async (userId: number) => {
-  const where = `where user_id = $1 and type = 'promo'`;
-  const [promo] = await s.t.rows(`select balance from credit_accounts ${where}`, [userId]);
-  return Number(promo?.balance);
-};
 const trialEnd = async (id: string) => shown(Number((await rowOf(id)).trial_end));
 
 describe('periods', () => {
@@ -197,27 +192,37 @@ describe('an upgrade or downgrade to another interval, at once and without prora
   }
 
   it.each([
-    ['week', 300, ['05-01 05-08 300', '05-08 05-15 300']],
-    ['year', 9000, ['05-01 05-01 9000']],
-  ])('counts %s after %s from the end of the period', async (unit, amount, billed) => {
-    const id = await switched('2026-04-10', unit, amount);
-    await s.to('2026-05-09');
+    ['week', 'the period', '2026-04-10', '2026-05-09', 300, ['05-01 05-08 300', '05-08 05-15 300']],
+    ['year', 'the period', '2026-04-10', '2026-05-09', 9000, ['05-01 05-01 9000']],
+    [
+      'day',
+      'the next one, which is paid',
+      '2026-04-30T23:00',
+      '2026-06-02T01:00',
+      40,
+      ['05-01 06-01 1000', '06-01 06-02 40', '06-02 06-03 40'],
+    ],
+    [
+      'week',
+      'the next one, which is paid',
+      '2026-04-30T23:00',
+      '2026-06-02T01:00',
+      300,
+      ['05-01 06-01 1000', '06-01 06-08 300'],
+    ],
+    [
+      'year',
+      'the next one, which is paid',
+      '2026-04-30T23:00',
+      '2026-06-02T01:00',
+      9000,
+      ['05-01 06-01 1000', '06-01 06-01 9000'],
+    ],
+  ])('counts a plan by %s from the end of %s', async (unit, _end, at, until, amount, billed) => {
+    const id = await switched(at, unit, amount);
+    await s.to(until);
     expect(await s.invoices(id)).toEqual([
       'Create paid 04-01 05-01 1000',
-      ...billed.map(period => `Cycle paid ${period}`),
-    ]);
-  });
-
-  it.each([
-    ['day', 40, ['06-01 06-02 40', '06-02 06-03 40', '06-03 06-04 40']],
-    ['week', 300, ['06-01 06-08 300']],
-    ['year', 9000, ['06-01 06-01 9000']],
-  ])('counts %s after %s from the end of the next one, where that is paid', async (unit, amount, billed) => {
-    const id = await switched('2026-04-30T23:00', unit, amount);
-    await s.to('2026-06-03T01:00');
-    expect(await s.invoices(id)).toEqual([
-      'Create paid 04-01 05-01 1000',
-      'Cycle paid 05-01 06-01 1000',
       ...billed.map(period => `Cycle paid ${period}`),
     ]);
   });
@@ -235,6 +240,14 @@ describe('an upgrade or downgrade to another interval, at once and without prora
       expect((await s.periods(id)).map(({ kind }) => kind)).toEqual(['cycle', 'free', 'cycle', 'cycle']);
     },
   );
+
+  it('leaves a later change at the end of the period free to be replaced: the paid month sells neither', async () => {
+    const id = await switched('2026-04-30T23:00', 'week', 300);
+    const later = { subscriptionId: id, newPlanId: s.plan({ amount: 1500 }), effectImmediate: 2 };
+    for (const quantity of [1, 2]) await s.t.done(submitChange, { ...later, quantity }, merchant());
+    await s.to('2026-05-01T01:00');
+    expect((await s.invoices(id)).at(-1)).toBe('Downgrade paid 05-01 06-01 2000');
+  });
 
   it('the month that is paid is given back by a change with proration, to which the new interval is another one', async () => {
     const id = await switched('2026-04-10', 'week', 300);
@@ -255,7 +268,7 @@ it('promo credit comes back with the time that it paid for: of 45 credits, half 
   await s.to('2026-04-16');
   // 5500 were charged, of which half is given back; the 22 credits are no money
   expect((await changed(id, s.plan({ amount: 20_000 }))).nets).toEqual([-2750, 10_000]);
-  expect(await promoOf(userId)).toBe(22);
+  expect(await s.balance(userId, 'promo')).toBe(22);
 });
 
 it('promo credit comes back once: of 45 credits a refund gave back 32, so half a period gives back 13, not 22', async () => {
@@ -268,9 +281,9 @@ it('promo credit comes back once: of 45 credits a refund gave back 32, so half a
   await s.t.done(refundInvoice, refund, merchant());
   await s.to('2026-04-16');
   // floor(45 × 4000 ÷ 5500)
-  expect(await promoOf(userId)).toBe(32);
+  expect(await s.balance(userId, 'promo')).toBe(32);
   await s.t.done(cancelSubscription, { subscriptionId: id, prorate: true }, merchant());
-  expect(await promoOf(userId)).toBe(45);
+  expect(await s.balance(userId, 'promo')).toBe(45);
 });
 
 it('a one-time code whose invoice is withdrawn reduces the one that a change at the end of the period makes instead', async () => {
