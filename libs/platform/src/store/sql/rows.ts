@@ -13,9 +13,9 @@ type Columns = Pick<Table<unknown>, 'columns' | 'wholes' | 'others'>;
  * SQL for rows of a table as `r`, from parameter $at on: one prepared statement serves any number of rows. The whole
  * numbers of all rows are one bigint[], row after row (elements of an array without nulls are found by offset); every
  * other column is a text[]. PostgreSQL reads this in half the time of JSON, which it validates, parses and looks up by
- * name.
+ * name. `tail` ends the sub-select.
  */
-export function rowsText(of: Columns, at: number): string {
+export function rowsText(of: Columns, at: number, tail = ''): string {
   const { wholes, others } = of;
   const first = wholes.length > 0 ? at + 1 : at;
   const read = (column: ColumnInfo) => {
@@ -31,7 +31,7 @@ export function rowsText(of: Columns, at: number): string {
       ? `unnest(${others.map((_, index) => `$${first + index}::text[]`).join(', ')})
           with ordinality x(${others.map((_, index) => `v${index}`).join(', ')}, i)`
       : `generate_series(1, cardinality($${at}::bigint[]) / ${wholes.length}) i`;
-  return `(select ${list} from ${from}) r`;
+  return `(select ${list} from ${from} ${tail}) r`;
 }
 
 /** The parameters of `rowsText`. */
